@@ -1,5 +1,6 @@
 """Every file of finished cells, or of a whole results folder, looked at: what of it is damaged."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -39,6 +40,8 @@ from bench.results.tables import (
 )
 from bench.text import foreign_text
 
+_QUANTITY = re.compile("[a-z][a-z0-9_]{0,99}")
+"""What a method's own code may call a quantity; an encoder's folder does not say whose it is."""
 CheckEncoder = Callable[[Path], None]  # raises ValueError, with why it is none
 
 
@@ -82,7 +85,9 @@ def check(folder: CellFolder, check_encoder: CheckEncoder | None = None) -> Chec
     metrics, provenance = folder.result()
     if cell is not None and not provenance:
         raise Damaged(f"{folder.provenance_file}: is missing or empty")
-    _check_names(folder.summary_file, metrics, (cell or Pretrain).metrics, folder.kind)
+    may_add = cell is None or getattr(cell, "target", None) == "own"
+    named = [name for name in metrics if not (may_add and _QUANTITY.fullmatch(name))]
+    _check_names(folder.summary_file, named, (cell or Pretrain).metrics, folder.kind)
     folder.history(finished=True)
     folder.arrays()
     if cell is None:
@@ -222,7 +227,7 @@ def _faults_of_others(root: Path) -> Iterator[str]:
         looks.append(partial(check_zip, CellFolder(folder).checkpoint_file))
     for path in sorted(launches.glob("*.json")):
         looks.append(partial(read_record, path, LaunchRecord, "a launch"))
-    for path in sorted((launches / "slurm").glob("*/submission.json")):
+    for path in sorted(launches.glob("*/*/submission.json")):
         looks.append(partial(read_record, path, SubmissionRecord, "a submission"))
     for look in looks:
         try:
