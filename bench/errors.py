@@ -23,6 +23,9 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import ClassVar
 
+NO_MEMORY = ("DefaultCPUAllocator: can't allocate memory", "Storage size calculation overflowed")
+"""What a RuntimeError of torch says where memory does not suffice."""
+
 INTERRUPTED = 130  # exit status
 
 

@@ -184,6 +184,16 @@ class LossFile(NamedTuple):
         return f"{self.declared.version}-{digest[:16]}"
 
 
+def check_ending(path: Path) -> None:
+    """Refuse a declaration that ends in .yml: the code beside it looks for .yaml.
+
+    Raises:
+        SuiteError: it does.
+    """
+    if path.suffix != ".yaml":
+        raise SuiteError(f"{path}: a declaration's name ends in .yaml: {path.stem}.yaml")
+
+
 def function_name(path: Path) -> str:
     """Return the name of the function that belongs to a declaration."""
     return path.stem.replace("-", "_")
@@ -200,6 +210,7 @@ def read_loss_file(path: Path, *, method: bool | None = None) -> LossFile:
         SuiteError: in one line with its place, the first thing that is wrong with the two files.
     """
     name = function_name(path)
+    check_ending(path)
     if not _NAME.fullmatch(path.stem) or keyword.iskeyword(name):
         raise SuiteError(f"{path}: '{path.stem}' names no function: use a-z, 0-9, - and _")
     code = path.with_suffix(".py")

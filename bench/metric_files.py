@@ -18,6 +18,7 @@ from bench.loss_files import (
     Parameter,
     arguments_of,
     check_arguments,
+    check_ending,
     declaration,
     functions_of,
     parsed,
@@ -98,6 +99,8 @@ def read_metric_file(path: Path, setting: str) -> MetricFile:
         raise SuiteError(f"{path}:{function.lineno}: {path.stem} has no docstring that says what")
     lines, yaml = arguments_of(function, path), path.with_suffix(".yaml")
     declared = None
+    if (other := path.with_suffix(".yml")).exists():
+        check_ending(other)
     if yaml.exists():
         declared = declaration(yaml, MetricDeclaration, GIVEN[setting])
     known, given = declared or MetricDeclaration(what="-", version=1), {path.stem: GIVEN[setting]}

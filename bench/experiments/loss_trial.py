@@ -1,5 +1,9 @@
 """A few calls of an objective, a method or a metric of one's own, before anything is computed."""
 
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
+
 import torch
 from torch.nn.functional import normalize
 
@@ -18,7 +22,7 @@ from bench.methods.sample_sets import Samples
 from bench.train.sources import views_of
 
 QUERIES, MOST = 8, 256  # of a method, whose step is slow; and of what is not, at most
-OF_PAIR = ("query_ND", "key_ND", "pos_N", "neg_NK", "labels_N")
+OF_PAIR = ("query_ND", "key_ND", "pos_N", "neg_NK", "labels_N", "queued_KD")
 
 
 def try_loss(cell: Pretrain) -> None:
@@ -36,6 +40,7 @@ def try_loss(cell: Pretrain) -> None:
         raise CellFailure(f"{code}: {objective.file.function} is not finite on random unit vectors")
     if not torch.equal(first_N, again_N):
         raise CellFailure(f"{code}: two calls give different values: draw with `generator`")
+    _check_unchanged(code, _given_of(pair), _given_of(_random_pair(cell)))
     if not first_N.requires_grad:
         raise CellFailure(f"{code}: {objective.file.function} has no gradient in its arguments")
     with faults_of(objective.file.code):
@@ -86,9 +91,20 @@ def try_metrics(cell: EncoderCell) -> None:
     for setting in ("evaluate", "record"):
         if getattr(cell, setting) is not None:
             metric = OwnMetric(cell, setting)
-            if metric(_random_features(cell)) != metric(_random_features(cell)):
+            given = _random_features(cell)
+            if metric(given) != metric(_random_features(cell)):
                 told = "; draw with `generator`" if setting == "evaluate" else ""
                 raise CellFailure(f"{metric.file.path}: two calls give different values{told}")
+            _check_unchanged(metric.file.path, given, _random_features(cell))
+
+
+def _check_unchanged(code: Path, given: Mapping[str, object], fresh: Mapping[str, object]) -> None:
+    """Refuse code that changes what it is given, which others look at after it."""
+    for name, value in given.items():
+        if isinstance(value, torch.Tensor) and not torch.equal(
+            value, cast(torch.Tensor, fresh[name])
+        ):
+            raise CellFailure(f"{code}: changes {name} in place; change a copy: {name}.clone()")
 
 
 def try_network(cell: EncoderCell) -> None:
@@ -124,11 +140,15 @@ def _random_features(cell: EncoderCell) -> dict[str, object]:
     draw, labels_N = torch.Generator().manual_seed(0), torch.arange(MOST) % 3
     train_ND, test_MD = (torch.randn(MOST, cell.feature_dim, generator=draw) for _ in range(2))
     pair = _random_pair(cell.trained)
-    return {name: getattr(pair, name) for name in OF_PAIR} | {
+    return _given_of(pair) | {
         "train_ND": train_ND, "train_labels_N": labels_N, "test_MD": test_MD,
         "test_labels_M": labels_N, "generator": torch.Generator().manual_seed(1),
         "tau": cell.tau, "epoch": 0.5,
     }  # fmt: skip
+
+
+def _given_of(pair: Pair) -> dict[str, object]:
+    return {name: getattr(pair, name) for name in OF_PAIR}
 
 
 def _random_pair(cell: Pretrain) -> Pair:

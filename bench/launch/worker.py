@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from bench.cells.cell import Cell
 from bench.cells.groups import Stack
-from bench.errors import CellFailure, DiskFailure, Diverged
+from bench.errors import NO_MEMORY, CellFailure, DiskFailure, Diverged
 from bench.experiments import EXPERIMENTS, Outcome
 from bench.files.atomic import raise_if_disk_failed
 from bench.record import Json
@@ -35,8 +35,6 @@ THREADS = 1  # in a worker: a result does not depend on how many workers or core
 FOLLOW_EVERY_S = 1.0
 KILLS_ALLOWED = 3  # of the workers of one cell
 KILLED = "its worker was killed {} times (memory?)"
-NO_MEMORY = ("DefaultCPUAllocator: can't allocate memory", "Storage size calculation overflowed")
-"""What a RuntimeError of torch says where memory does not suffice."""
 
 ComputeCells = Callable[[Sequence[Cell], Folders], tuple[Sequence[Outcome], Json]]
 """Computes a stack; returns an outcome for each cell, and the provenance that they share."""

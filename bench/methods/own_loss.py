@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from bench.cells.pretrain import Pretrain
 from bench.data.streams import Purpose, stream
-from bench.errors import BenchError, CellFailure
+from bench.errors import NO_MEMORY, BenchError, CellFailure
 from bench.loss_files import (
     BEGIN,
     UPDATE,
@@ -44,8 +44,18 @@ class OwnState(nn.Module):
         return dict(self.named_buffers())
 
     def put(self, tensors: Mapping[str, Tensor]) -> None:
-        """Take on other values."""
-        for name, value in self.tensors().items():
+        """Take on other values.
+
+        Raises:
+            ValueError: other names than those that it began with, or other shapes.
+        """
+        if tensors.keys() != (mine := self.tensors()).keys():
+            found, expected = ", ".join(tensors) or "nothing", ", ".join(mine) or "nothing"
+            raise ValueError(f"{UPDATE} leaves {found} in state; {BEGIN} made {expected}")
+        for name, value in mine.items():
+            if getattr(tensors[name], "shape", None) != value.shape:
+                what = f"{shown(tensors[name])} as '{name}', expected shape {tuple(value.shape)}"
+                raise ValueError(f"{UPDATE} leaves {what}")
             value.copy_(tensors[name])
 
 
@@ -108,7 +118,10 @@ class OwnLoss(nn.Module):
             return OwnState({})
         with faults_of(self.file.code):
             names = self.file.hooks[BEGIN]
-            return OwnState(self._functions[BEGIN](**{name: given[name] for name in names}))
+            made = self._functions[BEGIN](**{name: given[name] for name in names})
+            if not isinstance(made, Mapping):
+                raise TypeError(f"{BEGIN} returns {shown(made)}, expected a mapping of tensors")
+            return OwnState(made)
 
     def _call(
         self, function: str, names: Iterable[str], pair: Pair, state: dict[str, Tensor]
@@ -131,11 +144,18 @@ class OwnLoss(nn.Module):
     def _checked(self, loss_N: Any, queries: int) -> Tensor:
         if isinstance(loss_N, Tensor) and loss_N.shape == (queries,) and loss_N.is_floating_point():
             return loss_N
-        found = f"shape {tuple(loss_N.shape)}" if isinstance(loss_N, Tensor) else repr(loss_N)[:60]
         raise CellFailure(
-            f"{self.file.code}: {self.file.function} returns {found}, expected a number for each "
-            f"query, shape ({queries},)"
+            f"{self.file.code}: {self.file.function} returns {shown(loss_N)}, expected a number "
+            f"for each query, shape ({queries},)"
         )
+
+
+def shown(value: Any) -> str:
+    """Return a wrong value in a few words: of a tensor the shape, and the type of no floats."""
+    if not isinstance(value, Tensor):
+        return " ".join(repr(value).split())[:60]
+    kind = "" if value.is_floating_point() else f" of {value.dtype}"
+    return f"shape {tuple(value.shape)}{kind}"
 
 
 def found(cell: Pretrain) -> LossFile:
@@ -181,7 +201,7 @@ def defined(source: bytes, code: Path, *wanted: str) -> dict[str, Callable[..., 
     names: dict[str, Any] = {"__name__": function_name(code), "__file__": str(code)}
     with faults_of(code):
         exec(compile(source, str(code), "exec"), names)
-    return {name: names[name] for name in wanted}
+        return {name: names[name] for name in wanted}
 
 
 def _first(declared: Learned, sizes: Mapping[str, Any], draw: np.random.Generator) -> nn.Parameter:
@@ -202,8 +222,8 @@ def faults_of(code: Path) -> Iterator[None]:
         yield
     except (MemoryError, torch.OutOfMemoryError):
         raise
-    except Exception as error:
-        if "memory" in str(error).lower():  # a RuntimeError of torch on the CPU
+    except (Exception, SystemExit) as error:
+        if any(text in str(error) for text in NO_MEMORY):
             raise
         frames = traceback.extract_tb(error.__traceback__)
         lines = [frame.lineno for frame in frames if frame.filename == str(code)]

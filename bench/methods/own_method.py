@@ -12,7 +12,7 @@ from bench.data.streams import Purpose, stream
 from bench.errors import CellFailure
 from bench.loss_files import AFTER, MAKE, METHOD, STEP, MethodDeclaration
 from bench.methods.online_network import Online
-from bench.methods.own_loss import defined, faults_of, found
+from bench.methods.own_loss import defined, faults_of, found, shown
 
 
 class Moment(NamedTuple):
@@ -116,7 +116,8 @@ class OwnMethod:
                 returned = self.module.step(**self._given(STEP, given))
         finally:
             hook.remove()
-        loss, quantities = returned if isinstance(returned, tuple) else (returned, {})
+        is_pair = isinstance(returned, tuple) and len(returned) == 2
+        loss, quantities = returned if is_pair else (returned, {})
         self._check(loss, quantities)
         if not seen or len(seen[0]) < len(views[0]):
             raise CellFailure(f"{self.file.code}: step does not begin with online(views[0])")
@@ -147,8 +148,7 @@ class OwnMethod:
 
     def _check(self, loss: Any, quantities: Any) -> None:
         def refuse(what: str, value: Any) -> None:
-            text = f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else repr(value)[:60]
-            raise CellFailure(f"{self.file.code}: {STEP} returns {text}, expected {what}")
+            raise CellFailure(f"{self.file.code}: {STEP} returns {shown(value)}, expected {what}")
 
         if not (isinstance(loss, Tensor) and loss.ndim == 0 and loss.is_floating_point()):
             refuse("the loss, one number as a tensor, or (loss, {name: number})", loss)

@@ -45,8 +45,8 @@ class OwnMetric:
         with faults_of(self.file.path):
             known = {**given, **self._parameters}
             value = self._function(**{name: known[name] for name in self.file.arguments})
-        is_one = isinstance(value, int | float) or (isinstance(value, Tensor) and value.ndim == 0)
-        number = float(value) if is_one else math.nan
+            is_one = isinstance(value, int | float) or getattr(value, "ndim", None) == 0
+            number = float(value) if is_one else math.nan
         if not math.isfinite(number):
             shown = " ".join(str(value).split())[:60]
             raise CellFailure(

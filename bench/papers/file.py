@@ -70,7 +70,7 @@ class PrintedRow(Record):
     __pydantic_extra__: dict[str, Any]
 
     value: Printed | None  # null: printed, but not readable or only bounded
-    std: Printed | None = None  # the spread printed beside it
+    std: Annotated[Printed, Field(ge=0)] | None = None  # the spread printed beside it
     metric: str | None = None  # in place of the artifact's
     unit: str | None = None  # in place of the artifact's
     source: str | None = None  # in place of the artifact's

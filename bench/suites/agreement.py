@@ -13,7 +13,7 @@ from bench.errors import MOST_LISTED
 from bench.text import value_text
 
 NOT_USED, USED = "not used", "used"
-_BOUNDS: dict[str, Callable[[Any, Any], bool]] = {
+BOUNDS: dict[str, Callable[[Any, Any], bool]] = {
     "above": operator.gt,
     "below": operator.lt,
     "from": operator.ge,
@@ -31,7 +31,7 @@ def agrees(mine: Any, stated: Any) -> bool:
     """
     if isinstance(stated, Mapping):
         is_number = isinstance(mine, int | float)
-        return is_number and all(_BOUNDS[end](mine, limit) for end, limit in stated.items())
+        return is_number and all(BOUNDS[end](mine, limit) for end, limit in stated.items())
     if isinstance(stated, list):
         whole = isinstance(mine, tuple) and list(mine) == stated
         return whole or any(agrees(mine, value) for value in stated)

@@ -48,6 +48,10 @@ def own_losses(suites: Path) -> OwnLosses:
         SuiteError: in one line with its place, what is wrong with a file.
     """
     found = dict(shipped())
+    for folder in (suites / FOLDER, suites / METHODS):
+        for code in sorted(folder.glob("[a-z]*.py")):
+            if not any(code.with_suffix(ending).exists() for ending in (".yaml", ".yml")):
+                raise SuiteError(f"{code}: its declaration {code.stem}.yaml is missing")
     for path in yaml_files(suites / FOLDER):
         _add(read_loss_file(path, method=False), found)
     for path in method_files(suites / METHODS):

@@ -197,6 +197,10 @@ def _loss_of(written: Mapping[str, Any], base: Mapping[str, Coordinate]) -> Any:
 def _entries(path: Path, known: Mapping[str, Preset]) -> dict[str, _Written]:
     """Return the presets of a file by name: one, where a method's code lies beside it."""
     if not path.with_suffix(".py").exists():
+        data = load_yaml(path, SuiteError)
+        if isinstance(data, dict) and "version" in data:
+            code = path.with_suffix(".py")
+            raise SuiteError(f"{code}: No such file or directory; it holds the class of {path}")
         return read_entries(path, _Written, known, "method")
     declared = read_loss_file(path, method=True).declared
     assert isinstance(declared, MethodDeclaration)
@@ -204,6 +208,9 @@ def _entries(path: Path, known: Mapping[str, Preset]) -> dict[str, _Written]:
         raise SuiteError(f"{path}: there is a method of that name already")
     written = declared.model_dump(include=set(_Written.model_fields))
     own = OWN_STEP | {"loss": path.stem}
+    for name in declared.coordinates:
+        if name in own:
+            raise SuiteError(f"{path}: coordinates.{name}: follows from the code; leave it out")
     own_code = {name: {"ours": value, "source": "its own code"} for name, value in own.items()}
     written["coordinates"] = own_code | declared.coordinates
     return {path.stem: _Written.model_validate(written)}

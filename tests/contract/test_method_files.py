@@ -153,6 +153,29 @@ SEEN = {
         "suites/digits.yaml: tables.0.metric: found 'entropy'. ",
         suite={"tables": [{"title": "entropy", "metric": "entropy", "rows": ["teacher_tau"]}]},
     ),
+    "a coordinate that the code gives": Mistake(
+        f"{AT}.yaml: coordinates.loss: follows from the code; leave it out",
+        f"{YAML}  loss: [infonce, me]\n",
+    ),
+    "a quantity without its list": Mistake(
+        f"{AT}.yaml: quantities: found 'teacher_entropy', expected a list.",
+        YAML.replace("[teacher_entropy]", "teacher_entropy"),
+    ),
+    "like itself": Mistake(
+        f"{AT}.yaml: tiny-dino.like: no method 'tiny-dino' before. ",
+        YAML.replace("like: simclr", "like: tiny-dino"),
+    ),
+    "a function in place of the class": Mistake(
+        f"{AT}.py: no class 'Method'", code="def Method():\n    pass\n"
+    ),
+    "no temperature": Mistake(
+        "suites/digits.yaml: loss 'tiny-dino' takes tau: it needs the setting tau",
+        YAML.replace("tau: [0.1", "tau: [null"),
+    ),
+    "what another function may take": Mistake(
+        f"{AT}.py:15: unknown argument 'images'. ",
+        code=CODE.replace("views, epoch", "views, images, epoch"),
+    ),
 }
 """Mistakes that are seen without a line of the code being run."""
 TRIED = {
@@ -197,6 +220,35 @@ TRIED = {
         f"{AT}.py: step does not begin with online(views[0])",
         code=CODE.replace("        students", "        online(views[1][:2])\n        students"),
     ),
+    "a tuple of three": Mistake(
+        f"{AT}.py: step returns (tensor(",
+        code=CODE.replace('{"teacher_entropy": entropy}', "{}, 1"),
+    ),
+    "a tuple of one": Mistake(
+        f"{AT}.py: step returns (tensor(",
+        code=CODE.replace(' {"teacher_entropy": entropy}', ""),
+    ),
+    "a quantity that is no number": Mistake(
+        f"{AT}.py: step returns shape (1,), expected one number as 'teacher_entropy'",
+        code=CODE.replace("entropy}", "entropy[None]}"),
+    ),
+    "a listed quantity that is not there": Mistake(
+        f"{AT}.py: step returns {{}}, expected what ",
+        code=CODE.replace('"teacher_entropy": entropy', ""),
+    ),
+    "no beginning of the module": Mistake(
+        f"{AT}.py:10: AttributeError: cannot assign module before Module.__init__() call",
+        code=CODE.replace("        super().__init__()\n", ""),
+    ),
+    "a buffer that is made in a step": Mistake(
+        f"{AT}.py: RuntimeError: Error(s) in loading state_dict for Method: Unexpected key(s) in ",
+        code=in_step("self.register_buffer('late', torch.zeros(2))"),
+    ),
+    "a count that no checkpoint has": Mistake(
+        f"{AT}.py: a training that is resumed would differ: keep what changes in buffers ",
+        code=in_step("self.n = getattr(self, 'n', 0) + 1; losses = [self.n * x for x in losses]"),
+    ),
+    "an end of the program": Mistake(f"{AT}.py:1: SystemExit: ", code=f"raise SystemExit\n{CODE}"),
 }
 """Mistakes that a first try of the code shows before anything is computed."""
 
@@ -233,6 +285,22 @@ def test_a_method_of_the_name_of_another_is_refused(workspace: Workspace) -> Non
         write_method(workspace)
         for suffix in (".py", ".yaml"):
             (folder / f"{name}{suffix}").unlink()
+
+
+def test_half_of_a_method_is_one_line(workspace: Workspace) -> None:
+    folder = write_method(workspace)
+    workspace.suite(SUITE)
+    (folder / "tiny-dino.py").rename(workspace.root / "aside.py")
+    assert workspace.call("plan", "digits").err == (
+        f"bench: {AT}.py: No such file or directory; it holds the class of {AT}.yaml\n"
+    )
+    write_method(workspace)
+    (folder / "tiny-dino.yaml").rename(folder / "tiny-dino.yml")
+    line = f"bench: {AT}.yml: a declaration's name ends in .yaml: tiny-dino.yaml\n"
+    assert workspace.call("plan", "digits").err == line
+    (folder / "tiny-dino.yml").unlink()
+    line = f"bench: {AT}.py: its declaration tiny-dino.yaml is missing\n"
+    assert workspace.call("plan", "digits").err == line
 
 
 def test_a_suite_alone_runs_no_code(workspace: Workspace) -> None:

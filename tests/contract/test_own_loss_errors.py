@@ -139,8 +139,45 @@ SEEN = {
         code=CODE.replace("margin)", "margin, tau)"),
         suite={"fixed.tau": None},
     ),
+    "an empty file": Mistake(f"{AT}.yaml: found None, expected a mapping.", ""),
+    "a key given twice": Mistake(
+        f"{AT}.yaml: line 5, column 1: key 'version' twice", f"{YAML}version: 2\n"
+    ),
+    "a version in words": Mistake(
+        f"{AT}.yaml: version: found 'one', expected a whole number.",
+        YAML.replace("version: 1", "version: one"),
+    ),
+    "a parameter that is its value": Mistake(
+        f"{AT}.yaml: parameters.margin: found 0.5, expected a mapping.",
+        YAML.split("  margin")[0] + "  margin: 0.5\n",
+    ),
+    "a default with a point": Mistake(
+        f"{AT}.yaml: parameters.margin: found 2.0, expected a whole number",
+        YAML.split("  margin")[0] + "  margin: {type: int, default: 2.0}\n",
+    ),
+    "a name that no argument can have": Mistake(
+        f"{AT}.yaml: parameters.lambda: a function has no argument of this name",
+        YAML.replace("margin", "lambda"),
+    ),
+    "a first value that is not finite": Mistake(
+        f"{AT}.yaml: learned.slope.start: found nan, expected a finite number.",
+        f"{YAML}learned: {{slope: .nan}}\n",
+    ),
+    "self": Mistake(
+        f"{AT}.py:1: unknown argument 'self'. ", code=CODE.replace("(query_ND", "(self, query_ND")
+    ),
+    "a lambda": Mistake(f"{AT}.py: no function 'push_apart'", code="push_apart = lambda x: x\n"),
+    "a tab between blanks": Mistake(
+        f"{AT}.py:3: inconsistent use of tabs", code=CODE.replace("    others", "\tothers")
+    ),
+    "true in place of a number": Mistake(
+        "suites/digits.yaml: grid.margin: found True, expected a number above 0",
+        suite={"grid.margin": [True]},
+    ),
 }
 """Mistakes that are seen without a line of the code being run."""
+STATE = f"import torch\n{CODE}\ndef begin():\n    return {{'centre': torch.zeros(2)}}\n"
+UPDATE = "\ndef update(state):\n    "
 TRIED = {
     "an error": Mistake(
         f"{AT}.py:4: TypeError: ", code=CODE.replace(".clamp(min=0)", ".clamp(least=0)")
@@ -164,9 +201,47 @@ TRIED = {
         f"{AT}.py: TypeError: ", code=f"{CODE}\ndef begin():\n    return {{'centre': 1}}\n"
     ),
     "an update of another shape": Mistake(
-        f"{AT}.py: RuntimeError: ",
-        code=f"import torch\n{CODE}\ndef begin():\n    return {{'centre': torch.zeros(2)}}\n"
-        "\ndef update(state):\n    state['centre'] = torch.zeros(3)\n",
+        f"{AT}.py: ValueError: update leaves shape (3,) as 'centre', expected shape (2,)",
+        code=f"{STATE}{UPDATE}state['centre'] = torch.zeros(3)\n",
+    ),
+    "an update by a number": Mistake(
+        f"{AT}.py: ValueError: update leaves 3 as 'centre', expected shape (2,)",
+        code=f"{STATE}{UPDATE}state['centre'] = 3\n",
+    ),
+    "an update that adds": Mistake(
+        f"{AT}.py: ValueError: update leaves centre, count in state; begin made centre",
+        code=f"{STATE}{UPDATE}state['count'] = torch.zeros(1)\n",
+    ),
+    "an update that removes": Mistake(
+        f"{AT}.py: ValueError: update leaves nothing in state; begin made centre",
+        code=f"{STATE}{UPDATE}del state['centre']\n",
+    ),
+    "a beginning that returns nothing": Mistake(
+        f"{AT}.py: TypeError: begin returns None, expected a mapping of tensors",
+        code=f"{CODE}\ndef begin():\n    pass\n",
+    ),
+    "whole numbers": Mistake(
+        f"{AT}.py: push_apart returns shape (16,) of torch.int64, expected a number for each",
+        code=CODE.replace(".clamp(min=0)", ".long()"),
+    ),
+    "a matrix": Mistake(
+        f"{AT}.py: push_apart returns shape (16, 16), expected a number for each query",
+        code=CODE.replace("return (", "return (cosine_NN + "),
+    ),
+    "an end of the program": Mistake(
+        f"{AT}.py:2: SystemExit: 3", code=f"import sys\nsys.exit(3)\n{CODE}"
+    ),
+    "a name that is taken back": Mistake(
+        f"{AT}.py: KeyError: 'push_apart'", code=f"{CODE}\ndel push_apart\n"
+    ),
+    "a change of what is given": Mistake(
+        f"{AT}.py: changes neg_NK in place; change a copy: neg_NK.clone()",
+        code=CODE.replace("margin):", "margin, neg_NK):\n    neg_NK.data.zero_()"),
+    ),
+    "an error that speaks of memory": Mistake(
+        f"{AT}.py:4: RuntimeError: unsupported operation: more than one element",
+        code="import torch\n"
+        + CODE.replace("    others", "    torch.zeros(1).expand(3).add_(1)\n    others", 1),
     ),
     "not finite": Mistake(
         f"{AT}.py: push_apart is not finite on random unit vectors",
@@ -212,6 +287,15 @@ def test_files_that_are_missing_or_named_like_a_loss_of_bench(workspace: Workspa
     (folder / "push-apart.py").unlink()
     assert workspace.call("plan", "digits").err.startswith(
         f"bench: {AT}.py: No such file or directory; it holds the function of {AT}.yaml"
+    )
+    write_loss(workspace)
+    (folder / "push-apart.yaml").rename(folder / "push-apart.yml")
+    assert workspace.call("plan", "digits").err == (
+        f"bench: {AT}.yml: a declaration's name ends in .yaml: push-apart.yaml\n"
+    )
+    (folder / "push-apart.yml").unlink()
+    assert workspace.call("plan", "digits").err == (
+        f"bench: {AT}.py: its declaration push-apart.yaml is missing\n"
     )
     write_loss(workspace)
     write_loss(workspace, YAML, CODE.replace("push_apart", "dcl"), "dcl")

@@ -9,6 +9,7 @@ import torch
 
 from bench.cells.pretrain import Pretrain
 from bench.loss_files import TRUST
+from bench.methods.own_metric import OwnMetric
 from bench.metric_files import read_metric_file
 from tests.fakes.cells import small_cell, training_of
 from tests.fakes.paths import ROOT
@@ -167,6 +168,20 @@ TRIED = {
     "nothing": Mistake(
         f"{E}: score returns None, expected a finite number", SCORE.replace(BODY, "pass")
     ),
+    "a complex number": Mistake(
+        f"{E}: RuntimeError: value cannot be converted",
+        SCORE.replace(BODY, "import torch; return torch.tensor(1j)"),
+    ),
+    "a list of one number": Mistake(
+        f"{E}: score returns tensor([0.]), expected a finite number",
+        SCORE.replace(BODY, "return test_MD.new_zeros(1)"),
+    ),
+    "a name that is taken back": Mistake(f"{E}: KeyError: 'score'", f"{SCORE}\ndel score\n"),
+    "an end of the program": Mistake(f"{E}:1: SystemExit: 0", f"raise SystemExit(0)\n{SCORE}"),
+    "a change of what others see": Mistake(
+        f"{R}: changes neg_NK in place; change a copy: neg_NK.clone()",
+        hardest=HARDEST.replace("return neg_NK", "return neg_NK.clamp_(min=0)"),
+    ),
     "a draw without generator": Mistake(
         f"{E}: two calls give different values; draw with `generator`",
         SCORE.replace(BODY, "import torch; return torch.rand(())"),
@@ -195,6 +210,27 @@ def test_a_mistake_in_the_code_is_one_line_before_anything_is_computed(
     line = told(workspace, TRIED[name], "run", "digits", *HERE, *TRUSTED)
     assert line.startswith(f"bench: {TRIED[name].says}")
     assert not (workspace.root / "results" / "trained").exists()
+
+
+def test_a_declaration_of_another_ending_is_one_line(workspace: Workspace) -> None:
+    write(workspace)
+    write_power(workspace, "records")
+    workspace.suite(changed(SUITE, {"fixed.record": "power", "tables": []}))
+    path = workspace.root / "suites" / "records" / "power.yaml"
+    path.rename(path.with_suffix(".yml"))
+    assert workspace.call("plan", "digits").err == (
+        "bench: suites/records/power.yml: a declaration's name ends in .yaml: power.yaml\n"
+    )
+
+
+def test_a_number_of_numpy_is_one(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(workspace, SCORE.replace(BODY, "import numpy; return numpy.float32(0.5)"))
+    path = workspace.root / FOLDERS[0]
+    monkeypatch.setenv(TRUST, str(path))
+    digest = read_metric_file(path / "score.py", "evaluate").identity
+    cell = small_cell(evaluate="score", evaluate_file=digest)
+    metric = OwnMetric(cell, "evaluate")
+    assert metric(dict.fromkeys(metric.given)) == 0.5
 
 
 def test_a_suite_alone_runs_no_code(workspace: Workspace) -> None:

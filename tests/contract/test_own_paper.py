@@ -65,7 +65,54 @@ def test_a_paper_goes_from_yaml_to_a_page_with_a_verdict(written: Workspace) -> 
 
 
 FACTS = "    stated: {loss: infonce}"
+QUOTED = "quoted_from: {source: solo-learn, at: 219, metric: online_linear_top1, value: 92.1}"
 MISTAKES = [
+    ('"1807.03748"', "1807.03748", "6: paper.arxiv: found 1807.03748, expected text."),
+    ("  id: cpc ", "  id: 7 ", "2: paper.id: found 7, expected text."),
+    ("value: 48.7", "value: 48.7 %", "19: artifacts.1.rows.0.value: found '48.7 %', expected a "),
+    ("value: 48.7", "value: yes", "19: artifacts.1.rows.0.value: found True, expected a number."),
+    (
+        "value: 48.7",
+        "value: 48.7, std: -0.1",
+        "19: artifacts.1.rows.0.std: found -0.1, expected a value greater than or equal to 0.",
+    ),
+    (
+        "value: 48.7",
+        f"value: 48.7, {QUOTED}",
+        "19: artifacts.1.rows.0.quoted_from: is of a number whose source is 'measured', expected",
+    ),
+    (
+        "value: 48.7",
+        "value: 48.7, source: quotd",
+        "19: artifacts.1.rows.0.source: found 'quotd'. Did you mean 'quoted'?",
+    ),
+    (
+        "      - {method: cpc,",
+        "      {method: cpc,",
+        "18: artifacts.1.rows: found {'method': 'cpc',",
+    ),
+    (
+        "metric: linear_top1",
+        "metric: linear_topp1",
+        "17: artifacts.1.setting.metric: found 'linear_topp1'. Did you mean 'linear_top1'?",
+    ),
+    (
+        "unit: percent",
+        "unit: percents",
+        "17: artifacts.1.setting.unit: found 'percents'. Did you mean 'percent'?",
+    ),
+    ("    setting: {", "    settings: {", "17: artifacts.1.settings: unknown key. Did you mean 's"),
+    (FACTS, "    stated: {tau: {form: 1}}", "25: protocols.0.stated.tau: found {'form': 1}, exp"),
+    (
+        FACTS,
+        f"{FACTS}\n    cases: [{{when: {{loss: dcl}}}}]",
+        "26: protocols.0.cases.0.stated: is missing.",
+    ),
+    (
+        "equations:",
+        "tolerances: {table-3: {tolerance: -1, unit: points, why: x}}\nequations:",
+        "38: tolerances.table-3.tolerance: found -1, expected a value greater than or equal to 0.",
+    ),
     ("  year: 2018\n", "", "1: paper.year: is missing."),
     ("  year: 2018", "  year: '2018'", "5: paper.year: found '2018', expected a whole number."),
     ("  year: 2018", "  yaer: 2018", "5: paper.yaer: unknown key. Did you mean 'year'? "),
@@ -84,7 +131,7 @@ MISTAKES = [
     ),
     (
         "value: 48.7",
-        "quoted_from: {source: solo-lern, at: 1, metric: linear_top1, value: 48.7}, value: 48.7",
+        "source: quoted, value: 48.7, quoted_from: {source: solo-lern, at: 1, metric: x, value: 1}",
         "19: artifacts.1.rows.0.quoted_from.source: no source 'solo-lern'. Did you mean 'solo-lea",
     ),
     (FACTS, "    stated: {los: infonce}", "25: protocols.0.stated.los: no cell has this setting;"),
