@@ -17,6 +17,7 @@ from bench.analysis.measured import Measured, Metrics, Noise
 from bench.analysis.statistics import Estimate, NumbersBySeed, Term, contrast, sure_to_a_step
 from bench.cells.cell import Cell
 from bench.cells.groups import CellIndex
+from bench.cells.learning_rate import SCALED
 from bench.suites.checks import Check, Effect
 
 Key = tuple[Any, ...]  # what tells a group from others: pairs of a setting and its value
@@ -309,10 +310,12 @@ def _grouping(points: list[Known], named: Iterable[str]) -> KeyOf:
     """Return the key that tells groups of cells apart: the settings that are not named.
 
     Settings that follow from the named ones (a learning rate from the batch size, alpha from the
-    loss) are left out, or no two cells would differ in the named ones alone.
+    loss) are left out, or no two cells would differ in the named ones alone. A scaled learning rate
+    follows from the rate before scaling, so that it never takes the place of the batch size.
     """
     fixed = sorted(named)
     names = {name for p in points for name in p} - set(fixed)
+    names -= {s for s, base in SCALED.items() if all(p.get(base) is not None for p in points)}
     varied = (name for name in names if _varies(name, points))
     free = sorted(name for name in varied if not _follows(name, fixed, points))
     # First those that move with the named ones while all else stays, such as a learning rate that

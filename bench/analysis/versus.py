@@ -9,6 +9,7 @@ from bench.analysis.statistics import LEVEL, Interval
 from bench.cells.axes import OWN_OF_LOSS, OWN_OF_METHOD
 from bench.cells.cell import Cell
 from bench.cells.groups import CellIndex
+from bench.cells.learning_rate import SCALED
 from bench.suites.checks import Exceeds, Where
 from bench.suites.suite import Scalar
 
@@ -129,5 +130,4 @@ def _is_derived(name: str, cell: Cell) -> bool:
     settings = cell.settings
     if name == "N" and name in settings:
         return bool(settings["N"] == settings.get("batch_size"))
-    bases = {"lr": "base_lr", "lr_bias": "base_lr_bias"}
-    return name in bases and settings.get(bases[name]) is not None
+    return name in SCALED and settings.get(SCALED[name]) is not None

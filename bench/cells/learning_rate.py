@@ -6,6 +6,10 @@ from typing import Any, Literal, get_args
 ScalingRule = Literal["none", "linear", "sqrt"]
 
 
+SCALED = {"lr": "base_lr", "lr_bias": "base_lr_bias"}
+"""Rates, each with the rate that it follows from by the number of queries per step."""
+
+
 def scaled_lr(base_lr: float, N: int, rule: ScalingRule) -> float:
     """Return the learning rate at N queries per step, from one that holds at 256.
 

@@ -9,11 +9,17 @@ import pytest
 from matplotlib.container import ErrorbarContainer
 
 import bench
+from bench.analysis.evidence import gather
 from bench.analysis.questions import HERE, OTHERS, PUBLISHED, EffectRow, Findings
+from bench.cli.selection import select
+from bench.cli.workspace import Workspace as Selected
 from bench.errors import PublishedError
 from bench.figures.forest import draw_forest, draw_overview
 from bench.papers.questions import QUESTIONS, questions, read_questions
+from bench.report.formats import to_markdown
 from bench.report.questions import all_findings, write_questions
+from bench.report.section import section_facts
+from bench.results.reader import Results
 from bench.suites.load import load_suite, suite_paths
 from bench.text import number_words
 from tests.fakes.paths import ROOT, SUITES
@@ -161,3 +167,17 @@ def test_a_question_has_a_page_with_every_effect_and_a_place_on_the_first_screen
         assert all(f"]({link})" in page for link in row.links)
     assert "(../others.md#dcl-small-batch-cifar-stl10)" in page
     assert (tmp_path / "questions" / "dcl-small-batch.svg").is_file()
+
+
+def test_the_page_of_a_question_with_a_map_has_its_figures_and_its_table(tmp_path: Path) -> None:
+    chosen = select(Selected(SUITES, REFERENCE, ROOT), "map-dcl", scale="cpu")
+    evidence = gather(
+        chosen.suite, "cpu", chosen.cells, chosen.paper, Results(REFERENCE), chosen.paper_cells
+    )
+    facts = section_facts(evidence, [])
+    (question,) = (one for one in questions() if one.map == "map-dcl")
+    write_questions(tmp_path, [Findings(question, [])], [], [facts])
+    page = (tmp_path / "questions" / f"{question.name}.md").read_text()
+    assert [f"](../map-dcl/cpu/{f.name}.svg)" in page for f in facts.figures] == [True, True]
+    assert to_markdown(facts.measured[0]) in page
+    assert to_markdown(facts.measured[1]) not in page

@@ -92,7 +92,7 @@ def of_map(cell: Cell) -> Finished:
 
 
 def test_each_side_has_its_own_learning_rate() -> None:
-    done_map = [(cell, of_map(cell)) for cell in MAP_CELLS]
+    done_map: Done = [(cell, of_map(cell)) for cell in MAP_CELLS]
     found = Gains.found(AGAINST_Q_B, Measured("cpu", MAP_CELLS, done_map))
     points = {cell.but_seed for cell in MAP_CELLS}
     assert len(found) == len(points) / 2
@@ -102,7 +102,7 @@ def test_each_side_has_its_own_learning_rate() -> None:
 
 
 def test_along_a_setting_published_effects_and_others_stand_beside_gains() -> None:
-    done_map = [(cell, of_map(cell)) for cell in MAP_CELLS]
+    done_map: Done = [(cell, of_map(cell)) for cell in MAP_CELLS]
     canvas = draw_figure(AGAINST_TAU, MAP, MAP_CELLS, done_map, load_paper("dcl"), scale="cpu")
     assert canvas is not None
     panels = {ax.get_title(): ax for ax in canvas.axes}
