@@ -116,7 +116,8 @@ def test_kinds_of_evidence_are_counted_apart() -> None:
     first, *lines = totals_lines(records)
     assert first == "images at the published protocol: none"
     assert [line.partition(":")[0] for line in lines] == [
-        "images at a reduced scale", "toy experiments at the published protocol",
+        "images at a reduced scale", "speech at a reduced scale",
+        "toy experiments at the published protocol",
         "identities and theorems", "not tested",
     ]  # fmt: skip
     for line in lines[:-1]:

@@ -33,6 +33,7 @@ WITHOUT = {
     "eqco-simclr-batch": "SimCLR at batch 8192 does not fit one GPU",
     "mutual-information-figure-1": "its counterpart on CIFAR-10 is mutual-information-figure-5",
     "mutual-information-table-2a": "its counterpart on CIFAR-10 is mutual-information-table-1",
+    "unigrad-table-5": "its claim compares with printed accuracies on ImageNet",
 }
 """Suites with a claim on an accuracy of images that have no scale `gpu`, and why."""
 
