@@ -20,9 +20,6 @@ COLLAPSED = 0.05  # of the unit sphere's 1; untrained networks have 0.12 to 0.23
 MARKED = {name for name, preset in shipped_presets().items() if preset.collapses}
 PATH = SUITES / "collapse.yaml"
 PRESETS = shipped_presets().keys() | {"swav"}  # DINO's outputs become alike
-NOT_EXPORTED = {
-    name for name, preset in shipped_presets().items() if preset.family == "since-2022"
-}  # empty once their cells are among the reference results
 CELLS = without_baselines(expand(load_suite(PATH), "cpu", PATH))
 
 
@@ -33,7 +30,7 @@ def test_the_suite_has_every_preset() -> None:
 def test_those_that_collapse_in_the_table_say_so_and_no_others() -> None:
     done = Results(REFERENCE).finished(CELLS)
     spread = {str(cell.settings["method"]): kept.metrics["output_std"] for cell, kept in done}
-    assert spread.keys() == PRESETS - NOT_EXPORTED
+    assert spread.keys() == PRESETS
     assert {name for name, value in spread.items() if value < COLLAPSED} == MARKED
 
 
