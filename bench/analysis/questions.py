@@ -236,7 +236,7 @@ def _here(question: Question, suite: Suite, claim: str, ours: Sequence[Ours]) ->
                         HERE, f"{suite.name} {scale.scale}", f"{suite.paper}/{claim}",
                         _what(r["subject"]), scale.words, metric_words(r["check"]["metric"]),
                         r["unit"], r["effect"], r["low"], r["high"], f"{of}n = {r['n']}",
-                        r["verdict"],
+                        r["verdict"], settings=dict(r["check"]["where"]),
                     )
                 )  # fmt: skip
     return rows
