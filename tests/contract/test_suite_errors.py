@@ -419,6 +419,18 @@ def test_one_line_and_status_2(workspace: Workspace, name: str) -> None:
     assert len(answer.err) > len(begin) or begin.endswith("\n")
 
 
+@pytest.mark.parametrize("name", ["nothing excluded", "a check of cells that no scale has"])
+def test_verbs_that_read_results_refuse_what_run_refuses(workspace: Workspace, name: str) -> None:
+    workspace.suite(SUITE, "other")
+    workspace.suite(MISTAKES[name][0])
+    refused = workspace.call("run", "small", "--executor", "inline")
+    for verb in ("show", "compare", "claims", "status"):
+        assert workspace.call(verb, "small", "--seeds", "0") == refused
+    line = refused.err.replace("bench: ", "bench: left out: ")
+    for verb in ("claims", "questions"):
+        assert workspace.call(verb).err == line
+
+
 def test_the_whole_text_for_an_unknown_axis(workspace: Workspace) -> None:
     workspace.suite(MISTAKES["unknown axis"][0])
     assert workspace.call("run", "small").err == (
