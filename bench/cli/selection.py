@@ -364,7 +364,7 @@ def missing_data(cells: Sequence[Cell], root: Path) -> Iterator[DataError]:
 
     Images, lists of labelled images, boxes and recordings are looked for; no file is read.
     """
-    for name in sorted({name for cell in cells if (name := cell.looks_at)}):
+    for name in sorted({name for cell in cells for name in cell.looks_at}):
         listed = {
             cell.label_fraction
             for cell in cells
