@@ -273,10 +273,9 @@ class Pretrain(EncoderCell):
     def asked_of_data(self) -> list[Demand]:
         """Return what the training and the evaluations ask of the data set."""
         size = size_of(self.evaluated_set, self.held_out)
+        images = training_images(self)
         if self.evaluated_on and size is not None:
             images = TrainingImages(self.evaluated_on, size.train, size.train)
-        else:
-            images = training_images(self)
         if images is None or size is None:
             return self.asked_by_training()
         labelled = size.train

@@ -42,10 +42,10 @@ def failed_among(cells: Sequence[Cell], failed: Failed) -> str | None:
 def _of_other_data(origins: Origins) -> Iterator[tuple[str, str]]:
     seen: dict[tuple[Any, ...], dict[str, list[Cell]]] = defaultdict(lambda: defaultdict(list))
     for cell, known in origins:
-        for key, settings in FINGERPRINTS.items():
-            if (fingerprint := known.get(key)) is not None:
+        for where, settings in FINGERPRINTS.items():
+            if (fingerprint := known.get(where)) is not None:
                 names = tuple(cell.settings.get(name) for name in settings)
-                seen[key, cell.experiment, *names][fingerprint].append(cell)
+                seen[where, cell.experiment, *names][fingerprint].append(cell)
     for key, cells_of in seen.items():
         if len(cells_of) > 1:
             name = next((name for name in reversed(key[2:]) if name), "the data")
