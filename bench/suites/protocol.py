@@ -100,10 +100,10 @@ def departures(
             any that the cell has.
     """
     known, result = facts(cell), []
-    stated = stated_concerning(known, statements, metric)
+    concerning = stated_concerning(known, statements, metric)
     if known.get("evaluated_on") is not None:  # papers evaluate on the data set that they train on
-        stated |= {"evaluated_on": NOT_USED}
-    for name, value in stated.items():
+        concerning |= {"evaluated_on": NOT_USED}
+    for name, value in concerning.items():
         if name not in known:
             result.append(Departure(name, [], stated_text(value), impossible=True))
         elif not agrees(known[name], value):
