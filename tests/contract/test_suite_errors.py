@@ -103,6 +103,10 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
         TWO_NAMES_OF_ONE,
         "suites/small.yaml: two points are one cell: method = moco-v2, tau = 0.2\n",
     ),
+    "a figure's name that no file can have": (
+        small({"figures.0.name": "x" * 101}),
+        "suites/small.yaml: figures.0.name: ",
+    ),
     "two figures of one name": (
         small({"figures": [*SUITE["figures"], *SUITE["figures"]]}),
         "suites/small.yaml: figures: the name estimates twice.\n",
