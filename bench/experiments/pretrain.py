@@ -133,7 +133,7 @@ def shared_s(cell: TransferCell, data: Path, device: str, clock: Clock) -> float
     """
     if cell.start == "scratch":
         return 0.0
-    unasked: dict[str, Any] = {"linear": None, "few_shot": None, "weights_K": None, "spread": False}
+    unasked = {"evaluated_on": NOWHERE}
     return probe(cell.trained.model_copy(update=unasked), data, device, clock).shared
 
 

@@ -239,7 +239,10 @@ ETA = "eta above 0 is needed with label_noise and has no meaning with 'none'"
         ({"label_noise": "symmetric"}, ETA),
         ({"warmup_epochs": 3}, "warmup_epochs 3: there are 2 epochs"),
         ({"base_lr": 0.1}, "base_lr and lr_scaling belong together; without them give lr"),
-        ({"base_lr": 0.1, "lr_scaling": "none"}, "lr and base_lr disagree; change base_lr alone: lr follows from it"),
+        (
+            {"base_lr": 0.1, "lr_scaling": "none"},
+            "lr and base_lr disagree; change base_lr alone: lr follows from it",
+        ),
     ],
 )
 def test_settings_that_disagree_are_told_in_one_line(change: dict[str, Any], text: str) -> None:
