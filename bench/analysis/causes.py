@@ -10,7 +10,10 @@ RECORDED_LATER = (
     *HARDWARE, *CUDA, "packages.torchvision", "packages.faiss-cpu", "packages.pycocotools",
 )  # fmt: skip
 """Older results lack them."""
-CAUSES = ("python", "device", "device_name", "dataset", PROCESSOR, "code.commit", *HARDWARE, *CUDA)
+CAUSES = (
+    "python", "device", "device_name", "dataset", "evaluated_on", PROCESSOR, "code.commit",
+    *HARDWARE, *CUDA,
+)  # fmt: skip
 """Of other numbers, in provenance; packages are too."""
 OTHER_MODEL = "another processor of the same name may be the reason"
 

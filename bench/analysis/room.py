@@ -89,10 +89,15 @@ class Rooms:
     """The rooms of a scale's accuracies, from its finished baselines of all seeds."""
 
     def __init__(self, settings: Settings | None = None, baselines: Done | None = None) -> None:
-        """Take what a scale says of its baselines (None: it has none) and the finished ones."""
+        """Take what a scale says of its baselines (None: it has none) and the finished ones.
+
+        Those of which no mean is made count as not done.
+        """
         self._settings = settings
         self._measured: dict[str, list[dict[str, float]]] = {}  # by baselines but for their seed
         for cell, finished in baselines or []:
+            if finished.unfit is not None:
+                continue
             self._measured.setdefault(cell.but_seed, []).append(finished.metrics)
         self._needed: dict[SettingsPoint, dict[str, str]] = {}
 

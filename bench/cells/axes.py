@@ -371,9 +371,16 @@ class Accuracies(Axis):
     """Warp of extra test images; digits-25: rotated by up to 25 degrees, scaled by 1.3, shifted."""
 
 
+NOWHERE = "none"
+"""What `evaluated_on` names where no evaluation is made."""
+
+
 class Evaluation(Accuracies):
     """What is asked of the trained encoder."""
 
+    evaluated_on: Annotated[str, Field(min_length=1)] | None = later()
+    """The labelled data set of the evaluations, all of its images; null: the one that is trained
+    on; none: no evaluations."""
     features: Literal["backbone", "projector"] = "backbone"
     """The layer that is evaluated: the backbone, or the projector before normalisation."""
     knn_features: Literal["backbone", "projector"] | None = later()
@@ -395,6 +402,11 @@ class Evaluation(Accuracies):
 
 class Coordinates(Evaluation, Optimisation, ObjectiveAxis, ComparisonAxis, Encoder, DataAndViews):
     """Every axis: a method, its data and training, and what is measured of it, as one point."""
+
+    @property
+    def evaluated_set(self) -> str:
+        """The data set that the evaluations look at."""
+        return self.evaluated_on or self.dataset
 
     @property
     def images_compared(self) -> int:
@@ -428,7 +440,10 @@ class EvaluationKind(NamedTuple):
 
     def is_asked_by(self, cell: object) -> bool:
         """Return whether a cell asks for it."""
-        return all(getattr(cell, name) not in (None, "none", False) for name in self.needs)
+        somewhere = getattr(cell, "evaluated_on", None) != NOWHERE
+        return somewhere and all(
+            getattr(cell, name) not in (None, "none", False) for name in self.needs
+        )
 
     def warped(self) -> "EvaluationKind":
         """Return the same evaluation on warped test images."""

@@ -175,9 +175,9 @@ class Cell(Record, ABC):
         return None
 
     @property
-    def looks_at(self) -> str | None:
-        """The data set whose images it needs; None: it needs none."""
-        return vars(self).get("dataset")
+    def looks_at(self) -> tuple[str, ...]:
+        """The data sets whose images it needs."""
+        return (vars(self)["dataset"],) if "dataset" in vars(self) else ()
 
     @property
     def own_epochs(self) -> int | None:

@@ -160,9 +160,9 @@ class Detection(TransferCell):
         return self.detect_epochs
 
     @property
-    def looks_at(self) -> str | None:
-        """The data set of the pretraining, beside that of the detector; None from scratch."""
-        return self.dataset if self.start == "pretrained" else None
+    def looks_at(self) -> tuple[str, ...]:
+        """The data set of the pretraining, beside that of the detector; none from scratch."""
+        return (self.dataset,) if self.start == "pretrained" else ()
 
     @property
     def work(self) -> float:

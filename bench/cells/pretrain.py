@@ -12,6 +12,7 @@ from bench.cells.architectures import OF_TIMM
 from bench.cells.axes import (
     EVALUATIONS,
     LABELS,
+    NOWHERE,
     Axis,
     Coordinates,
     Encoder,
@@ -32,6 +33,7 @@ from bench.cells.cell import (
 from bench.cells.datasets import (
     GUESS,
     Demand,
+    TrainingImages,
     accuracy_step,
     size_of,
 )
@@ -171,8 +173,9 @@ class EncoderCell(Coordinates, OwnLossFiles, OwnMetrics, Cell):
     @property
     def work(self) -> float:
         """Images of the evaluations, times pixels and width squared."""
-        size = size_of(self.dataset, self.held_out) or GUESS
-        images = min(self.train_images or size.train, size.train) + size.test
+        size = size_of(self.evaluated_set, self.held_out) or GUESS
+        taken = None if self.evaluated_on else self.train_images
+        images = min(taken or size.train, size.train) + size.test
         return float(images * self.image_size**2 * self.width**2)
 
     def asked_of_data(self) -> list[Demand]:
@@ -207,7 +210,13 @@ class Pretrain(EncoderCell):
         """Return what one test image is worth, of the mode of q_B the width of a bin."""
         if metric == "q_b_mode":
             return 1 / Q_B_BINS
-        return accuracy_step(self.dataset, metric, self.held_out, draws_of(self.test_warp))
+        return accuracy_step(self.evaluated_set, metric, self.held_out, draws_of(self.test_warp))
+
+    @property
+    def looks_at(self) -> tuple[str, ...]:
+        """The data sets that it trains on and is evaluated on."""
+        others = {self.evaluated_on} - {None, NOWHERE}
+        return (self.dataset, *map(str, others))
 
     @property
     def trained(self) -> Self:
@@ -225,6 +234,7 @@ class Pretrain(EncoderCell):
 
     def _training(self) -> dict[str, Any]:
         evaluation_fields = {name for kind in EVALUATIONS.values() for name in kind.settings}
+        evaluation_fields.add("evaluated_on")
         evaluation_fields |= {n for n in self.parameters if parameter_of(n) == "evaluate"}
         return {k: v for k, v in self.science.items() if k not in evaluation_fields}
 
@@ -238,6 +248,7 @@ class Pretrain(EncoderCell):
         fields = EVALUATIONS[name].settings
         used = [f for f in fields if f != "knn_features" or self.knn_features]  # it came later
         record = {field: getattr(self, field) for field in used}
+        record |= {"evaluated_on": self.evaluated_on} if self.evaluated_on else {}
         if name == "own":
             record |= {n: v for n, v in self.parameters.items() if parameter_of(n) == "evaluate"}
         if name.endswith("linear"):
@@ -261,10 +272,12 @@ class Pretrain(EncoderCell):
 
     def asked_of_data(self) -> list[Demand]:
         """Return what the training and the evaluations ask of the data set."""
+        size = size_of(self.evaluated_set, self.held_out)
         images = training_images(self)
-        size = size_of(self.dataset, self.held_out)
+        if self.evaluated_on and size is not None:
+            images = TrainingImages(self.evaluated_on, size.train, size.train)
         if images is None or size is None:
-            return []
+            return self.asked_by_training()
         labelled = size.train
         if labelled < images.taken:
             knn = Demand("knn_k", self.knn_k, labelled, f"{self.dataset} has {labelled} labelled")
@@ -380,6 +393,6 @@ class NetworkSize(EncoderCell):
         return None
 
     @property
-    def looks_at(self) -> str | None:
+    def looks_at(self) -> tuple[str, ...]:
         """No image."""
-        return None
+        return ()

@@ -225,7 +225,15 @@ def _check_mixtures(cell: Coordinates) -> None:
 
 def _check_evaluations(cell: Coordinates) -> None:
     need(
-        cell.test_warp == "none" or cell.dataset == "digits",
+        cell.evaluated_on != cell.dataset,
+        f"evaluated_on '{cell.evaluated_on}' is the dataset itself: leave it out",
+    )
+    need(
+        cell.evaluated_on is None or cell.held_out is None,
+        "held_out images replace test images of the dataset, and evaluated_on names another one",
+    )
+    need(
+        cell.test_warp == "none" or cell.evaluated_set == "digits",
         f"test_warp '{cell.test_warp}' is for dataset 'digits'",
     )
 

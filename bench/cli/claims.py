@@ -1,7 +1,7 @@
 """`bench claims`: the papers' claims, in our words, and what the results say of them."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Self
@@ -33,7 +33,7 @@ from bench.cli.options import (
     suite_names,
     verdict_names,
 )
-from bench.cli.selection import check_scale_known, select
+from bench.cli.selection import check_found, check_scale_known, of_sound_suites, select
 from bench.cli.terminal import print_doubts, print_line, print_verdict
 from bench.cli.workspace import Workspace, command_line
 from bench.errors import BenchError, choices
@@ -146,37 +146,50 @@ def describe_claims(workspace: Workspace, *, paper: str | None, scale: str | Non
     if paper is not None:
         load_paper(paper, workspace.suites)
     check_scale_known(scale, workspace.suites)
-    loaded = {path: load_suite(path) for path in known_suites(workspace.suites).values()}
-    asked = {p: s for p, s in loaded.items() if s.claims and paper in (None, s.paper)}
-    judged = judged_scales(asked, results_in(workspace), scale)
-    places = claim_places(list(loaded.values()), load_papers(workspace.suites).values())
+    paths = known_suites(workspace.suites).values()
+    judged = list[JudgedScale]()
+    results = results_in(workspace)
+
+    def judged_suite(path: Path) -> Suite:
+        suite = load_suite(path)
+        if suite.claims and paper in (None, suite.paper):
+            judged.extend(judged_scales(suite, path, results, scale))
+        return suite
+
+    loaded = of_sound_suites(paths, judged_suite)
+    places = claim_places(loaded, load_papers(workspace.suites).values())
     rows = claim_rows([p for p in places if paper in (None, p.paper)], judged, scale)
-    seen = seen_claims(s for s in loaded.values() if s.paper and paper in (None, s.paper))
+    seen = seen_claims(s for s in loaded if s.paper and paper in (None, s.paper))
     return [row | _by_others(seen.get((row["paper"], row["claim"]))) for row in rows]
 
 
 def judged_scales(
-    suites: Mapping[Path, Suite], results: Results, scale: str | None
+    suite: Suite, path: Path, results: Results, scale: str | None
 ) -> list[JudgedScale]:
-    """Return the checks of suites at each scale that has results.
+    """Return the checks of a suite at each scale that has results.
 
     Args:
-        suites: by the path of their files.
+        suite: the suite.
+        path: its file.
         results: where finished cells are looked up.
         scale: the only scale; None: all.
+
+    Raises:
+        SuiteError: a mistake in the suite.
     """
     found = []
-    for path, suite in suites.items():
-        printed = check_suite(suite, path)
-        for name in suite.scales if scale is None else {scale} & suite.scales.keys():
-            every = expand(suite, name, path)
-            cells = without_baselines(every)
-            done = results.finished(cells)
-            if done:
-                baselines = results.finished(baselines_among(every))
-                failed = results.failed(cells, done)
-                judged = judge_claims(suite, name, cells, done, printed, baselines, failed)
-                found.append(JudgedScale(suite, name, judged))
+    printed = check_suite(suite, path)
+    asked = suite.scales if scale is None else {scale} & suite.scales.keys()
+    expanded = {name: expand(suite, name, path) for name in asked}
+    check_found(suite, path, expanded)
+    for name, every in expanded.items():
+        cells = without_baselines(every)
+        done = results.finished(cells)
+        if done:
+            baselines = results.finished(baselines_among(every))
+            failed = results.failed(cells, done)
+            judged = judge_claims(suite, name, cells, done, printed, baselines, failed)
+            found.append(JudgedScale(suite, name, judged))
     return found
 
 

@@ -10,7 +10,7 @@ from bench.cells.datasets import BOXED_SETS, IMAGE_SETS, DatasetInfo
 from bench.cells.speech import AUDIO_SETS, TONES
 from bench.cli.options import AsJson, answer
 from bench.cli.terminal import print_rows
-from bench.data.catalogue import boxed_sets, image_folders, is_present
+from bench.data.catalogue import boxed_sets, image_folders, is_present, unlabelled_images
 from bench.data.load import download
 from bench.data.recording_lists import KNOWN, recording_sets
 from bench.record import Json
@@ -41,7 +41,7 @@ def describe_datasets(root: Path) -> list[Json]:
     return (
         records
         + [
-            _record(name, "images", True, str(path))
+            _record(name, _images(path), True, str(path))
             for name, path in image_folders(root).items()
             if path.name not in boxed and path.name not in heard
         ]
@@ -50,6 +50,11 @@ def describe_datasets(root: Path) -> list[Json]:
             for name, is_there in heard.items()
         ]
     )
+
+
+def _images(folder: Path) -> str:
+    """Return what a folder of images holds."""
+    return "images" if unlabelled_images(folder) is None else "images without classes"
 
 
 def _recordings(name: str) -> str:

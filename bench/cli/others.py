@@ -9,6 +9,7 @@ import typer
 
 from bench.analysis.others import SeenByOthers, seen_claims
 from bench.cli.options import AsJson, answer
+from bench.cli.selection import of_sound_suites
 from bench.cli.terminal import print_line, print_rows
 from bench.cli.workspace import Workspace
 from bench.errors import BenchError, choices
@@ -125,7 +126,7 @@ def _beside_records(paper: Paper, artifact: str, suites: Sequence[Suite]) -> lis
 
 
 def _suites_of(paper: str | None, workspace: Workspace) -> list[Suite]:
-    loaded = [load_suite(path) for path in known_suites(workspace.suites).values()]
+    loaded = of_sound_suites(known_suites(workspace.suites).values(), load_suite)
     return [s for s in loaded if s.paper is not None and paper in (None, s.paper)]
 
 

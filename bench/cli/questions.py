@@ -1,15 +1,18 @@
 """`bench questions`: the disputed questions, each answered from papers, other projects and runs."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from bench.analysis.claims import JudgedScale
 from bench.analysis.questions import Findings, Ours, findings
 from bench.cells.baseline import without_baselines
 from bench.cli.claims import judged_scales
 from bench.cli.evidence import results_in
 from bench.cli.options import AsJson, answer
+from bench.cli.selection import of_sound_suites
 from bench.cli.terminal import print_line, print_rows
 from bench.cli.workspace import Workspace
 from bench.papers.questions import Question, question_named
@@ -18,6 +21,7 @@ from bench.report.scale_words import scale_words
 from bench.report.tables import Entry
 from bench.suites.expand import expand
 from bench.suites.load import known_suites, load_suite
+from bench.suites.suite import Suite
 
 
 def questions(
@@ -50,21 +54,26 @@ def describe_questions(workspace: Workspace, name: str | None) -> list[Findings]
     """
     asked: list[Question] = all_questions() if name is None else [question_named(name)]
     claims = {pair for question in asked for pair in question.all_claims}
-    loaded = {path: load_suite(path) for path in known_suites(workspace.suites).values()}
-    needed = {
-        path: suite
-        for path, suite in loaded.items()
-        if any((suite.paper, claim) in claims for claim in suite.claims)
-    }
-    paths = {suite.name: path for path, suite in needed.items()}
-    ours = []
-    for of in judged_scales(needed, results_in(workspace), None):
-        published = of.suite.scales[of.scale].protocol == "published"
-        cells = without_baselines(expand(of.suite, of.scale, paths[of.suite.name]))
-        words = scale_words(cells, published=published)
-        checks = [judged.record() for judged in of.judged if judged.counts]
-        ours.append(Ours(of.suite.name, of.scale, words, published, checks))
-    return [findings(question, needed.values(), ours) for question in asked]
+    results = results_in(workspace)
+    needed, ours = list[Suite](), list[Ours]()
+
+    def answer_of(path: Path) -> None:
+        suite = load_suite(path)
+        if any((suite.paper, claim) in claims for claim in suite.claims):
+            ours.extend(_ours(of, path) for of in judged_scales(suite, path, results, None))
+            needed.append(suite)
+
+    of_sound_suites(known_suites(workspace.suites).values(), answer_of)
+    return [findings(question, needed, ours) for question in asked]
+
+
+def _ours(of: JudgedScale, path: Path) -> Ours:
+    """Return the checks of a scale, which the file `path` has, with the scale in words."""
+    published = of.suite.scales[of.scale].protocol == "published"
+    cells = without_baselines(expand(of.suite, of.scale, path))
+    words = scale_words(cells, published=published)
+    checks = [judged.record() for judged in of.judged if judged.counts]
+    return Ours(of.suite.name, of.scale, words, published, checks)
 
 
 def print_questions(found: Sequence[Findings]) -> None:

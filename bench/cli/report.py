@@ -1,16 +1,16 @@
 """`bench report`: the site."""
 
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from bench.cli.options import AsJson, AtScale, answer, check_folder
-from bench.cli.selection import check_scale_known, select, select_scales
+from bench.cli.selection import check_scale_known, of_sound_suites, select, select_scales
 from bench.cli.workspace import Workspace
 from bench.errors import BenchError, choices
-from bench.files.messages import tell
 from bench.papers.reader import load_papers
 from bench.record import Json
 from bench.report.section import FORMATS
@@ -82,28 +82,25 @@ def write_reports(
     if not names:
         check_scale_known(scale, workspace.suites)
     results = Results(workspace.results)
-    scales: list[ScaleOfSuite] = []
     asked = {  # without their cells, which are many
         (s.suite.name, s.scale): s.path
         for s in (select(workspace, name, scale=scale) for name in names)
     }
     named = {name: path for (name, _), path in asked.items()}
     paths = known_suites(workspace.suites) | named
-    for name, path in with_progress(paths.items(), len(paths), "reading results"):
-        try:
-            selections = select_scales(path, workspace)
-        except BenchError as error:
-            if not names or name in named:
-                raise
-            tell(f"left out: {error}")
-            continue
+
+    def scales_of(path: Path) -> list[ScaleOfSuite]:
+        selections = select_scales(path, workspace)
         of_paper = next((s.cells for s in selections if s.scale == PAPER), [])
-        scales += [
+        return [
             ScaleOfSuite(s.suite, s.scale, s.cells, s.paper, done, of_paper)
             for s in selections
             for done in [has_results(s.cells, results)]
             if names or scale in (None, s.scale)
         ]
+
+    read = with_progress(paths.values(), len(paths), "reading results")
+    scales = list(chain.from_iterable(of_sound_suites(read, scales_of, needed=named.values())))
     papers = load_papers(workspace.suites)
     papers |= {s.paper.id: s.paper for s in scales if s.suite.paper is not None}
     site = Site(to, results, scales, formats, papers)

@@ -3,11 +3,12 @@
 import re
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
+from typing import TypeVar
 
 from bench.cells.cell import Cell
 from bench.cells.detection import Detection
@@ -24,7 +25,8 @@ from bench.data.catalogue import (
     published_list,
 )
 from bench.data.recording_lists import check_recordings
-from bench.errors import BenchError, DataError, choices
+from bench.errors import BenchError, DataError, SuiteError, choices
+from bench.files.messages import tell_once
 from bench.files.yaml_file import scalar
 from bench.papers.reader import Paper
 from bench.results.names import table_files
@@ -42,6 +44,7 @@ MOST_SEEDS = 100_000  # of a range
 _HAVING = ("plan", "run", "status")  # verbs with `--have`
 _COMPUTING = ("run", "resume", "verify")  # verbs that need `--trust`
 Selected = dict[str, list[Scalar]]  # the values of settings
+Seen = TypeVar("Seen")
 
 
 @dataclass(frozen=True)
@@ -184,6 +187,7 @@ def choose(
     paper = check_suite(suite, path)
     if not where and not changes:  # some of the cells, or others, say nothing of the scale
         check_scale(suite, chosen, cells, paper)
+    check_found(suite, path, {} if changes else {chosen: cells}, narrowed=bool(where))
     given = dict(changes or {})
     return Selection(suite, path, chosen, cells, paper, workspace, had(have), given)
 
@@ -231,7 +235,8 @@ def check_scale_known(scale: str | None, suites: Path) -> None:
     """Raise a BenchError if no suite has a scale of that name."""
     if scale is None:
         return
-    known = dict.fromkeys(s for p in known_suites(suites).values() for s in load_suite(p).scales)
+    every = of_sound_suites(known_suites(suites).values(), load_suite)
+    known = dict.fromkeys(name for suite in every for name in suite.scales)
     if scale not in known:
         raise BenchError(f"--scale {scale}: no suite has it. {choices(scale, list(known))}")
 
@@ -246,21 +251,67 @@ def check_scales(selection: Selection) -> None:
     scales = [scale for scale in suite.scales if scale != selection.scale]
     if selection.narrowed or selection.changes:  # the scale itself was not looked at as a whole
         scales.append(selection.scale)
-        every = list[Cell]()
-    else:
-        every = _one_seed(selection.cells)
     for scale in scales:
-        seeds = (suite.scales[scale].seeds or suite.seeds)[:1]
-        cells = expand(suite, scale, path, seeds=seeds)
-        check_scale(suite, scale, cells, selection.paper)
-        every += cells
+        check_scale(suite, scale, _with_one_seed(suite, scale, path), selection.paper)
+
+
+def check_found(
+    suite: Suite, path: Path, expanded: Mapping[str, Sequence[Cell]], *, narrowed: bool = False
+) -> None:
+    """Refuse an exclusion, and conditions on cells, that no cell of any scale meets.
+
+    Args:
+        suite: the suite.
+        path: its file.
+        expanded: cells by scale; other scales are expanded, with one seed, where these do not do.
+        narrowed: whether these are not all cells of their scales.
+
+    Raises:
+        SuiteError: there is such a condition.
+    """
     check_exclusions(suite, path)
-    check_chosen(suite, path, every)
+    others = (scale for scale in suite.scales if narrowed or scale not in expanded)
+    check_chosen(
+        suite,
+        path,
+        chain(
+            ([cell for cell in cells if cell.seed == cells[0].seed] for cells in expanded.values()),
+            (_with_one_seed(suite, scale, path) for scale in others),
+        ),
+    )
 
 
-def _one_seed(cells: Sequence[Cell]) -> list[Cell]:
-    """Return the cells with the first cell's seed: one of each point."""
-    return [cell for cell in cells if cell.seed == cells[0].seed]
+def _with_one_seed(suite: Suite, scale: str, path: Path) -> list[Cell]:
+    """Return the cells of a scale with its first seed: one of each point."""
+    return expand(suite, scale, path, seeds=(suite.scales[scale].seeds or suite.seeds)[:1])
+
+
+def of_sound_suites(
+    paths: Iterable[Path], look: Callable[[Path], Seen], *, needed: Collection[Path] = ()
+) -> list[Seen]:
+    """Return what `look` gives for each suite; a faulty suite is reported and left out.
+
+    Args:
+        paths: the suites' files.
+        look: reads a suite.
+        needed: the files of suites that must not be left out.
+
+    Raises:
+        SuiteError: a needed suite is faulty, or all are.
+    """
+    found, faults = list[Seen](), list[SuiteError]()
+    for path in paths:
+        try:
+            found.append(look(path))
+        except SuiteError as fault:
+            if path in needed:
+                raise
+            faults.append(fault)
+    if faults and not found:
+        raise faults[-1]
+    for left_out in faults:
+        tell_once(f"left out: {left_out}")
+    return found
 
 
 def select_scales(path: Path, workspace: Workspace) -> list[Selection]:
@@ -271,13 +322,12 @@ def select_scales(path: Path, workspace: Workspace) -> list[Selection]:
     """
     suite = load_suite(path)
     paper = check_suite(suite, path)
-    check_exclusions(suite, path)
     selections = []
     for scale in suite.scales:
         cells = expand(suite, scale, path)
         check_scale(suite, scale, cells, paper)
         selections.append(Selection(suite, path, scale, cells, paper, workspace))
-    check_chosen(suite, path, [cell for s in selections for cell in _one_seed(s.cells)])
+    check_found(suite, path, {s.scale: s.cells for s in selections})
     return selections
 
 
@@ -314,7 +364,7 @@ def missing_data(cells: Sequence[Cell], root: Path) -> Iterator[DataError]:
 
     Images, lists of labelled images, boxes and recordings are looked for; no file is read.
     """
-    for name in sorted({name for cell in cells if (name := cell.looks_at)}):
+    for name in sorted({name for cell in cells for name in cell.looks_at}):
         listed = {
             cell.label_fraction
             for cell in cells

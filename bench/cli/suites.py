@@ -12,11 +12,16 @@ from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
 from bench.cells.groups import telling_settings
 from bench.cli.options import AsJson, Have, answer, paper_names, scale_names, suite_names
-from bench.cli.selection import check_scale_known, command_words, had, select_scales
+from bench.cli.selection import (
+    check_scale_known,
+    command_words,
+    had,
+    of_sound_suites,
+    select_scales,
+)
 from bench.cli.terminal import listed, print_line
 from bench.cli.workspace import Workspace, command_line
 from bench.errors import BenchError, choices
-from bench.files.messages import tell
 from bench.papers.file import paper_schema
 from bench.papers.reader import load_paper, load_papers
 from bench.record import Json
@@ -105,7 +110,7 @@ def describe_suites(
     dataset: str | None = None,
     scale: str | None = None,
 ) -> list[Json]:
-    """Return the suites with their scales; one that cannot be read is told on standard error.
+    """Return the suites with their scales; a faulty one is reported and left out.
 
     Args:
         have: folders of exported tables whose cells count as done.
@@ -113,35 +118,26 @@ def describe_suites(
         paper, dataset, scale: the only ones that are listed; None: all.
 
     Raises:
-        BenchError: of the last one, if none can be read.
+        SuiteError: of the last one, if all are faulty.
     """
-    store, records = Store(workspace.results, have=have), []
-    paths, faults = known_suites(workspace.suites), list[BenchError]()
-    for path in paths.values():
-        try:
-            suite = load_suite(path)
-            text = f"{suite.name} {suite.title} {' '.join(suite.reproduces)}".lower()
-            named = all(word in text for word in search.lower().split())
-            if not named or paper not in (None, suite.paper):
-                continue
-            names = [name for name in suite.scales if scale in (None, name)]
-            cells = {name: expand(suite, name, path) for name in names}
-        except BenchError as error:
-            faults.append(error)
-            continue
+    store = Store(workspace.results, have=have)
+
+    def record_of(path: Path) -> Json:
+        suite = load_suite(path)
+        text = f"{suite.name} {suite.title} {' '.join(suite.reproduces)}".lower()
+        named = all(word in text for word in search.lower().split())
+        asked = named and paper in (None, suite.paper)
+        names = [name for name in suite.scales if asked and scale in (None, name)]
+        cells = {name: expand(suite, name, path) for name in names}
         scales = {
             name: _counts(store, scale_cells)
             for name, scale_cells in cells.items()
             if dataset is None or dataset in datasets_of(scale_cells)
         }
-        if scales:
-            records.append(_record(suite) | {"scales": scales})
-    last = faults.pop() if faults and len(faults) == len(paths) else None
-    for fault in faults:
-        tell(str(fault))
-    if last is not None:
-        raise last
-    return records
+        return _record(suite) | {"scales": scales}
+
+    records = of_sound_suites(known_suites(workspace.suites).values(), record_of)
+    return [record for record in records if record["scales"]]
 
 
 def describe_suite(workspace: Workspace, name: str, have: Sequence[Path] = ()) -> Json:

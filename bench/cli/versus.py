@@ -1,6 +1,8 @@
 """`bench versus`: two methods over all suites that have both."""
 
 from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -12,7 +14,7 @@ from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
 from bench.cli.evidence import results_in
 from bench.cli.options import AsJson, AtScale, answer, method_names, paper_names
-from bench.cli.selection import check_scale_known, command_words
+from bench.cli.selection import check_scale_known, command_words, of_sound_suites
 from bench.cli.terminal import print_line, print_rows
 from bench.cli.workspace import Workspace, command_line
 from bench.errors import BenchError, NothingMeasured, choices
@@ -134,14 +136,17 @@ Grids = list[tuple[Suite, str, list[Cell]]]
 
 def _grids(workspace: Workspace, scale: str | None, paper: str | None) -> Grids:
     """Return the cells of every suite by scale, baselines left out."""
-    grids = []
-    for path in known_suites(workspace.suites).values():
+
+    def grids_of(path: Path) -> Grids:
         suite = load_suite(path)
-        if paper in (None, suite.paper):
-            scales = suite.scales.items()
-            names = [n for n, s in scales if n == scale or (scale is None and s.judged)]
-            grids += [(suite, n, without_baselines(expand(suite, n, path))) for n in names]
-    return grids
+        if paper not in (None, suite.paper):
+            return []
+        scales = suite.scales.items()
+        names = [n for n, s in scales if n == scale or (scale is None and s.judged)]
+        return [(suite, n, without_baselines(expand(suite, n, path))) for n in names]
+
+    every = of_sound_suites(known_suites(workspace.suites).values(), grids_of)
+    return list(chain.from_iterable(every))
 
 
 def _without_searches(cells: Sequence[Cell]) -> list[Cell]:
@@ -272,7 +277,7 @@ def print_elsewhere(workspace: Workspace, first: str, second: str, paper: str | 
         second: the second one.
         paper: the only paper; None: all.
     """
-    suites = [load_suite(path) for path in known_suites(workspace.suites).values()]
+    suites = of_sound_suites(known_suites(workspace.suites).values(), load_suite)
     asked = [suite for suite in suites if suite.paper and paper in (None, suite.paper)]
     published = published_lines(first, second, asked, load_papers(workspace.suites))
     for line in [*published, *pair_lines(first, second, pair_effects(first, second))]:

@@ -1,5 +1,6 @@
 """Where the files of each data set, and lists of labels, are looked for; no torch."""
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +11,8 @@ from bench.cells.finetune import PUBLISHED_LISTS
 from bench.errors import DataError, DataMissing, choices
 
 PREFIX = "folder:"
+ENDINGS = (".jpg", ".jpeg", ".png", ".webp")
+"""Endings of the names of images in folders."""
 Part = Literal["train", "test"]
 PART_NAMES: dict[Part, tuple[str, ...]] = {
     "train": ("train", "train2017"),
@@ -59,8 +62,32 @@ def check_present(name: str, root: Path) -> None:
 
 def image_folders(root: Path) -> dict[str, Path]:
     """Return the folders of images below `root`, by the name a suite gives them."""
-    folders = sorted(root.glob("*/train"))
-    return {f"{PREFIX}{path.parent.name}": path.parent for path in folders if path.is_dir()}
+    folders = [path for path in sorted(root.glob("*")) if path.is_dir()]
+    return {
+        f"{PREFIX}{path.name}": path
+        for path in folders
+        if (path / "train").is_dir() or unlabelled_images(path) is not None
+    }
+
+
+def is_image(name: str) -> bool:
+    """Return whether a file of this name is read as an image; hidden files are none."""
+    return name.lower().endswith(ENDINGS) and not name.startswith(".")
+
+
+def unlabelled_images(folder: Path) -> Path | None:
+    """Return what holds images without classes: `train`, or without one the folder itself.
+
+    None: there are folders in it, which are classes, or no images.
+    """
+    home = folder / "train" if (folder / "train").is_dir() else folder
+    try:
+        with os.scandir(home) as entries:
+            shown = [entry for entry in entries if not entry.name.startswith(".")]
+            has_folders = any(entry.is_dir() for entry in shown)
+    except OSError:  # told when it is read
+        return None
+    return home if not has_folders and any(is_image(entry.name) for entry in shown) else None
 
 
 def folder_name(name: str) -> str:
@@ -79,9 +106,12 @@ def folder_name(name: str) -> str:
 def check_folder(name: str, root: Path) -> None:
     """Raise DataMissing, with where to put what, unless the folders of `folder:<name>` exist."""
     folder = root / name
+    if unlabelled_images(folder) is not None:
+        return
     for part in (folder, folder / "train", held_out_folder(folder)):
         if not part.is_dir():
             where = f"{name}/train/<class>/*.jpg and {name}/test/<class>/*.jpg"
+            where += f", or as {name}/*.jpg if they have no classes"
             problem = f"no folder {part}. Put the images into {root} as {where}"
             raise DataMissing(f"folder:{name}: {problem}.")
 

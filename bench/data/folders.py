@@ -15,13 +15,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from bench.data.catalogue import check_folder, held_out_folder
+from bench.data.catalogue import check_folder, held_out_folder, is_image, unlabelled_images
 from bench.data.decode import centre_crop, is_deep_grey, opened, read_image
 from bench.data.images import Images, Split, channel_statistics, fingerprint_of
 from bench.errors import DataError, DataMissing, DataTorn, StoreError
 from bench.files.regular import PIECE_BYTES, check_regular
 
-ENDINGS = (".jpg", ".jpeg", ".png", ".webp")
 LARGEST = 2 * 10**9  # bytes of pixels that one process keeps in memory
 Pixels = npt.NDArray[np.uint8]
 
@@ -51,7 +50,7 @@ def list_files(folder: Path, classes: Sequence[str]) -> Files:
         class_folder = folder / name
         with _read_failures(class_folder):
             names = sorted(os.listdir(class_folder)) if class_folder.is_dir() else []
-        kept = [n for n in names if n.lower().endswith(ENDINGS) and not n.startswith(".")]
+        kept = [name for name in names if is_image(name)]
         paths.extend(class_folder / n for n in kept)
         labels.extend([label] * len(kept))
     if not paths:
@@ -68,6 +67,7 @@ def class_names(folder: Path) -> list[str]:
 def load_folder(name: str, root: Path) -> Images:
     """Return the data set `folder:<name>` below `root`; decoded once, then read from a cache.
 
+    Images that lie in no folders of classes have no labels, and there is no test part then.
     Images are square: the side is the most common shorter side (of equally common ones the
     smallest); others are resized to it on their shorter side, and the centre is kept.
 
@@ -101,8 +101,17 @@ def load_folder(name: str, root: Path) -> Images:
 
 
 def _list_both(folder: Path) -> tuple[Files, Files, int]:
-    """Return the files of both parts and the number of classes."""
+    """Return the files of both parts and the number of classes; 0: the images have none."""
     trained, held_out = folder / "train", held_out_folder(folder)
+    if (home := unlabelled_images(folder)) is not None:
+        if held_out.is_dir() and class_names(held_out):
+            raise DataError(
+                f"{held_out}: has classes, but the images in {home} have none. Make the labelled "
+                "images a folder of their own, with train and test, which evaluated_on names"
+            )
+        every = list_files(home, [""])
+        unlabelled = Files(every.paths, torch.full_like(every.labels, -1))
+        return unlabelled, unlabelled.of(torch.zeros(len(every.paths), dtype=torch.bool)), 0
     classes = class_names(trained)
     for unknown in sorted(set(class_names(held_out)) - set(classes)):
         raise DataError(f"{held_out / unknown}: no such class in {trained}")

@@ -39,7 +39,7 @@ class ImageData:
     """A data set; mean and std are of each channel, of pixels in [0, 1]."""
 
     name: str
-    classes: int
+    classes: int  # 0: no image has a label
     image_size: int  # pixels a side, as stored, or on disk as it is trained on
     mean: Triple
     std: Triple

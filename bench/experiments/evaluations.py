@@ -9,10 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from bench.cells.axes import EVALUATIONS
+from bench.cells.axes import EVALUATIONS, NOWHERE
 from bench.cells.baseline import Baseline
 from bench.cells.cell import Cell
-from bench.cells.pretrain import WATCH_K, WATCH_TAU, Pretrain
+from bench.cells.finetune import FineTune
+from bench.cells.pretrain import TSNE, WATCH_K, WATCH_TAU, Pretrain
 from bench.cells.view_recipes import WARPS, Recipe
 from bench.data.catalogue import Part
 from bench.data.labelled import Rows
@@ -62,6 +63,13 @@ class Evaluator:
 
     def fault(self, cell: Cell) -> DataFailure | None:
         """Return why an evaluation of the cell cannot be done with these images, if so."""
+        if isinstance(cell, Pretrain) and cell.evaluated_on == NOWHERE:
+            return None
+        if not self.classes and isinstance(cell, Evaluated | FineTune | TSNE):
+            need = f"{cell.experiment} needs them"
+            if isinstance(cell, Pretrain):
+                need = "evaluated_on names a labelled data set, or none, which skips evaluations"
+            return DataFailure(f"{cell.dataset}: the images have no classes; {need}")
         if not isinstance(cell, Evaluated):
             return None
         labels = self.source.labels["train"]
@@ -70,7 +78,8 @@ class Evaluator:
         if cell.knn_k > there:
             return DataFailure(f"knn_k {cell.knn_k}: there are {there} labelled training images")
         if len(self.source.labels["test"].unique()) < LEAST_CLASSES:
-            return DataFailure(f"{cell.dataset}: its test images are of one class; two are needed")
+            name = getattr(cell, "evaluated_on", None) or cell.dataset
+            return DataFailure(f"{name}: its test images are of one class; two are needed")
         wanted = cell.weights_K if isinstance(cell, Pretrain) else None
         if wanted is not None and wanted > len(labels):
             return DataFailure(f"weights_K {wanted}: there are {len(labels)} images")

@@ -56,8 +56,10 @@ def labelled_rows(cell: FineTune, source: ImageSource) -> Rows:
     """Return the rows of the source's training part that have a label in this cell, in order.
 
     Raises:
-        DataFailure: a published list is not there or names other images.
+        DataFailure: images have no classes, or a published list is not there or names others.
     """
+    if not source.meta.classes:
+        raise DataFailure(f"{cell.dataset}: the images have no classes; finetune needs them")
     if cell.labelled == "stratified":
         labels = source.labels["train"].cpu().numpy()
         return stratified_rows(labels, cell.label_fraction, cell.seed)

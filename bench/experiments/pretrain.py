@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from bench.cells.axes import EVALUATIONS
+from bench.cells.axes import EVALUATIONS, NOWHERE
 from bench.cells.pretrain import EncoderCell, Pretrain, TransferCell
 from bench.errors import CellFailure, DataFailure
 from bench.experimental import ALONE, Ranks
@@ -32,7 +32,7 @@ from bench.results.lease import Lease
 from bench.results.provenance import describe
 from bench.signals import listening
 from bench.train.loop import Training, train
-from bench.train.sources import ImageSource, open_source
+from bench.train.sources import ImageSource, evaluated_source, open_source
 
 OutcomeOf = Callable[[Any, "SharedTraining", Online], Outcome]
 """From a cell, what it shares with others, and the trained encoder to its outcome."""
@@ -133,7 +133,7 @@ def shared_s(cell: TransferCell, data: Path, device: str, clock: Clock) -> float
     """
     if cell.start == "scratch":
         return 0.0
-    unasked: dict[str, Any] = {"linear": None, "few_shot": None, "weights_K": None, "spread": False}
+    unasked = {"evaluated_on": NOWHERE}
     return probe(cell.trained.model_copy(update=unasked), data, device, clock).shared
 
 
@@ -149,7 +149,7 @@ def _outcomes(
     """Return the outcomes; a failure of the training, which is raised, is of all cells alike."""
     with listening() if ranks.many else nullcontext(), deterministic(device):
         shared = SharedTraining(cells, folders, device, ranks)
-        faults = [shared.evaluator.fault(each) for each in cells]
+        faults = [shared.evaluator_of(each).fault(each) for each in cells]
         if all(faults):
             return [fault for fault in faults if fault]
         shared.have_trained()
@@ -186,7 +186,19 @@ class SharedTraining:
         if len(fingerprints := set(ranks.hear_all(self.fingerprint))) > 1:
             listed = ", ".join(sorted(fingerprints))
             raise DataFailure(f"the ranks see different images: fingerprints {listed}")
-        self.evaluator = Evaluator(cells, self.source)
+        groups: dict[str | None, list[Pretrain]] = {}
+        for each in cells:
+            if isinstance(each, Pretrain) and each.evaluated_on not in (None, NOWHERE):
+                groups.setdefault(each.evaluated_on, []).append(each)
+        self.evaluator = Evaluator([c for c in cells if c.evaluated_on is None], self.source)
+        self._elsewhere: dict[str | None, Evaluator] = {}
+        for name, group in groups.items():
+            look = partial(evaluated_source, group[0], self.source, folders.data, device)
+            self._elsewhere[name] = Evaluator(group, ranks.all_do(look))
+
+    def evaluator_of(self, cell: EncoderCell) -> Evaluator:
+        """Return what evaluates the encoder for a cell, on the images that the cell names."""
+        return self._elsewhere.get(cell.evaluated_on, self.evaluator)
 
     def have_trained(self) -> None:
         """Train the encoder unless it is there and valid; the first rank looks and claims."""
@@ -267,7 +279,8 @@ def probe(cell: Pretrain, data: Path, device: str, clock: Clock) -> Spent:
         CellFailure, DataError: the cell could not be computed either.
     """
     source = open_source(cell, data, device)
-    training, evaluator = Training(cell, source, device), Evaluator([cell], source)
+    evaluator = Evaluator([cell], evaluated_source(cell, source, data, device))
+    training = Training(cell, source, device)
     if fault := evaluator.fault(cell):
         raise fault
     online = training.online
@@ -286,7 +299,7 @@ def probe(cell: Pretrain, data: Path, device: str, clock: Clock) -> Spent:
     )
     if cell.knn_every_epochs:
         look_s = seconds_unless_long(
-            lambda: evaluator.watch(cell, online), clock, expected_s=evaluation_s
+            lambda: Evaluator([cell], source).watch(cell, online), clock, expected_s=evaluation_s
         )
         shared_s += -(-cell.epochs // cell.knn_every_epochs) * look_s
     return Spent(shared_s, own_s)
@@ -297,8 +310,11 @@ def _outcome(cell: Pretrain, shared: SharedTraining, online: Online) -> Outcome:
     home = shared.home
 
     def result() -> Result:
-        metrics = (home.metrics() or {}) | _evaluate(cell, home, shared.evaluator, online)
+        evaluator = shared.evaluator_of(cell)
+        metrics = (home.metrics() or {}) | _evaluate(cell, home, evaluator, online)
         provenance = {"dataset": shared.fingerprint, "trained": home.provenance()}
+        if evaluator is not shared.evaluator:
+            provenance["evaluated_on"] = evaluator.source.meta.fingerprint
         return Result(metrics, arrays=home.arrays(), provenance=provenance)
 
     return attempted(result)
@@ -311,7 +327,7 @@ def _evaluate(
     metrics: dict[str, float] = {}
     for name in EVALUATIONS:
         known = home.evaluation(cell, name)
-        if known is None:
+        if known is None or cell.evaluated_on:  # whose images may have changed
             known = evaluator.evaluate(name, cell, online)
             home.write_evaluation(cell, name, known)
         metrics |= known

@@ -11,7 +11,9 @@ Failed = Sequence[tuple[Cell, str]]
 """Cells whose last attempt failed, each with the reason."""
 Origins = Sequence[tuple[Cell, Mapping[str, Any]]]  # finished cells with their flat provenance
 
-DATA = ("dataset", "detect_dataset")  # settings that name data, of which there is a fingerprint
+DATA = ("dataset", "detect_dataset")  # settings that name data
+FINGERPRINTS = {"dataset": DATA, "trained.dataset": DATA, "evaluated_on": ("evaluated_on",)}
+"""Fingerprints of data in provenance, with the settings that name the data."""
 PARTS = ("", "trained.")  # of provenance: where the cell was evaluated, where it was trained
 
 
@@ -40,10 +42,10 @@ def failed_among(cells: Sequence[Cell], failed: Failed) -> str | None:
 def _of_other_data(origins: Origins) -> Iterator[tuple[str, str]]:
     seen: dict[tuple[Any, ...], dict[str, list[Cell]]] = defaultdict(lambda: defaultdict(list))
     for cell, known in origins:
-        for part in PARTS:
-            if (fingerprint := known.get(f"{part}dataset")) is not None:
-                names = tuple(cell.settings.get(name) for name in DATA)
-                seen[part, cell.experiment, *names][fingerprint].append(cell)
+        for where, settings in FINGERPRINTS.items():
+            if (fingerprint := known.get(where)) is not None:
+                names = tuple(cell.settings.get(name) for name in settings)
+                seen[where, cell.experiment, *names][fingerprint].append(cell)
     for key, cells_of in seen.items():
         if len(cells_of) > 1:
             name = next((name for name in reversed(key[2:]) if name), "the data")

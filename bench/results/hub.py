@@ -102,7 +102,8 @@ MEANINGS = {
 
 
 def _result(config: Config, metrics: Mapping[str, float]) -> dict[str, Any]:
-    dataset = config["bench"]["cell"]["dataset"]
+    cell = config["bench"]["cell"]
+    dataset = cell.get("evaluated_on") or cell["dataset"]
     return {
         "task": {"type": "image-classification"},
         "dataset": {"type": dataset, "name": dataset},

@@ -5,6 +5,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from bench.cells.axes import NOWHERE
 from bench.cells.baseline import BASELINES, LABELS, AnyBaseline, Baseline
 from bench.cells.cell import Cell, per_point
 from bench.cells.pretrain import EncoderCell, Pretrain
@@ -78,4 +79,9 @@ def point_of(cell: Cell, settings: Settings) -> dict[str, Any] | None:
         return {"experiment": "speech-baseline"} | shared | settings
     if not isinstance(cell, EncoderCell):
         return None
-    return {name: getattr(cell, name) for name in SHARED} | settings
+    shared = {name: getattr(cell, name) for name in SHARED}
+    if isinstance(cell, Pretrain) and cell.evaluated_on is not None:
+        if cell.evaluated_on == NOWHERE:
+            return None
+        shared |= {"dataset": cell.evaluated_on, "train_images": None}
+    return shared | settings

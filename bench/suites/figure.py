@@ -14,7 +14,7 @@ from bench.record import Record
 Value = bool | int | float | str | None
 Chosen = dict[str, Value | list[Value]]  # of a list: any of its values
 NameOrNames = str | Annotated[list[str], Field(min_length=1)]
-FigureName = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
+FigureName = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=100)]
 
 
 class FigureKind(NamedTuple):

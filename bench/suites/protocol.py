@@ -11,7 +11,7 @@ from bench.cells.linear_protocols import LINEAR_PROTOCOLS
 from bench.errors import SuiteError
 from bench.papers.reader import Artifact, Paper, Statement
 from bench.papers.vocabulary import remark_keys
-from bench.suites.agreement import agrees, stated_text
+from bench.suites.agreement import NOT_USED, agrees, stated_text
 from bench.suites.facts import OF_EXPERIMENT, all_parts, facts, part_names
 from bench.suites.suite import Suite
 
@@ -100,7 +100,10 @@ def departures(
             any that the cell has.
     """
     known, result = facts(cell), []
-    for name, value in stated_concerning(known, statements, metric).items():
+    concerning = stated_concerning(known, statements, metric)
+    if known.get("evaluated_on") is not None:  # papers evaluate on the data set that they train on
+        concerning |= {"evaluated_on": NOT_USED}
+    for name, value in concerning.items():
         if name not in known:
             result.append(Departure(name, [], stated_text(value), impossible=True))
         elif not agrees(known[name], value):

@@ -1,8 +1,7 @@
 """A suite held against the paper it names: do its artifacts, claims and rows exist?"""
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +69,7 @@ def check_suite(suite: Suite, path: Path) -> Paper:
     return paper
 
 
-def check_chosen(suite: Suite, path: Path, cells: Sequence[Cell]) -> None:
+def check_chosen(suite: Suite, path: Path, scales: Iterable[Sequence[Cell]]) -> None:
     """Refuse what chooses cells by their settings and finds none at any scale.
 
     A data set that no scale has may be named: what names it waits for one.
@@ -78,23 +77,52 @@ def check_chosen(suite: Suite, path: Path, cells: Sequence[Cell]) -> None:
     Args:
         suite: the suite.
         path: its file, for error lines.
-        cells: of all its scales, one seed of each point.
+        scales: the cells of each scale, one seed of each point; none is asked for after the last
+            one that is needed.
 
     Raises:
         SuiteError: a comparison, check, table or figure asks for cells that are not there.
     """
-    for at, named in _choices_of_cells(suite):
-        wanted = {name: value for name, value in named.items() if name != "dataset"}
-        points = dict.fromkeys(tuple(typed(_of(cell, name)) for name in wanted) for cell in cells)
-        listed = [value if isinstance(value, list) else [value] for value in wanted.values()]
-        for i, (name, values) in enumerate(zip(wanted, listed, strict=True)):
-            there = dict.fromkeys(point[i] for point in points)
+    pending = [_Choice(at, named) for at, named in _choices_of_cells(suite)]
+    cells_of = iter(scales)
+    while pending and (cells := next(cells_of, None)) is not None:
+        pending = [choice for choice in pending if not choice.finds(cells)]
+    if pending:
+        raise SuiteError(f"{path}: {pending[0].fault()}")
+
+
+class _Choice:
+    """Settings that choose cells, and which of their values cells had so far."""
+
+    def __init__(self, at: Callable[[str], str], named: Chosen) -> None:
+        self.at = at
+        self.named = {name: value for name, value in named.items() if name != "dataset"}
+        self.wanted = {
+            name: dict.fromkeys(map(typed, value if isinstance(value, list) else [value]))
+            for name, value in self.named.items()
+        }
+        self.there: dict[str, dict[tuple[bool, Any], None]] = {name: {} for name in self.wanted}
+        self.any_cell = False
+
+    def finds(self, cells: Sequence[Cell]) -> bool:
+        """Return whether these or former cells have every value, and one of them all settings."""
+        for cell in cells:
+            point = {name: typed(_of(cell, name)) for name in self.wanted}
+            for name, value in point.items():
+                self.there[name][value] = None
+            self.any_cell |= all(value in self.wanted[name] for name, value in point.items())
+            if self.any_cell and all(self.wanted[n].keys() <= self.there[n].keys() for n in point):
+                return True
+        return False
+
+    def fault(self) -> str:
+        """Return what is not found, with its place."""
+        for name, values in self.wanted.items():
             for value in values:
-                if typed(value) not in there:
-                    fault = no_cell_has(value, [v for _, v in there])
-                    raise SuiteError(f"{path}: {at(f'.{name}')}: {fault}")
-        if not any(tuple(map(typed, values)) in points for values in product(*listed)):
-            raise SuiteError(f"{path}: {at('')}: no cell has {value_text(wanted)}")
+                if value not in self.there[name]:
+                    found = [v for _, v in self.there[name]]
+                    return f"{self.at(f'.{name}')}: {no_cell_has(value[1], found)}"
+        return f"{self.at('')}: no cell has {value_text(self.named)}"
 
 
 def _choices_of_cells(suite: Suite) -> Iterator[tuple[Callable[[str], str], Chosen]]:

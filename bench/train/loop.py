@@ -11,7 +11,7 @@ from bench.cells.pretrain import Pretrain
 from bench.data.draws import drawn_by
 from bench.data.streams import Purpose, stream
 from bench.environment import seconds_between_checkpoints
-from bench.errors import Interrupted
+from bench.errors import DataFailure, Interrupted
 from bench.evaluate.linear import OnlineLinear
 from bench.evaluate.plateau import Plateau
 from bench.experimental import ALONE, Ranks
@@ -19,6 +19,7 @@ from bench.methods.cached import encode_all, pass_on
 from bench.methods.make import method_of
 from bench.methods.method import ComparedBatch, Method, StepInput
 from bench.methods.online_network import Online
+from bench.methods.own_loss import OwnLoss
 from bench.methods.own_method import Moment, OwnMethod
 from bench.networks.ranked_norm import statistics_apart
 from bench.results.folder import CellFolder
@@ -30,6 +31,7 @@ from bench.train.probes import Probes
 from bench.train.sources import ImageSource
 from bench.train.trainable import FiniteLosses, Trainable
 
+LABELS = "labels_N"
 Watch = Callable[[nn.Module], dict[str, float]]
 """From the network that learns to what is watched of it, kNN accuracy in percent among it."""
 
@@ -47,6 +49,7 @@ class Training(Trainable):
         """Initialise from the cell's seed; of several ranks each takes its share of a batch.
 
         Raises:
+            DataFailure: it looks at labels, which the images do not have.
             ValueError: batches do not divide among the ranks.
         """
         self.cell, self.device, self.ranks = cell, device, ranks
@@ -70,6 +73,8 @@ class Training(Trainable):
         self.optimiser = optimiser_of(cell, self.online, self.method.learned, self.method.trained)
         layers = list(self.online.backbone.probed_layers().values())
         self.probes = Probes(cell, layers, self.method.quantities).to(device)
+        if not source.meta.classes:
+            self._check_label_free()
         self.head: OnlineLinear | None = None
         if cell.online_linear:
             draw = stream(cell.seed, Purpose.INIT, 4)
@@ -81,6 +86,21 @@ class Training(Trainable):
             )
         if cell.plateau_patience is not None:
             self.plateau = Plateau(patience=cell.plateau_patience, drops=cell.plateau_drops or 1)
+
+    def _check_label_free(self) -> None:
+        """Raise a DataFailure if the training looks at labels: its images have no classes."""
+        cell, method = self.cell, self.method
+        fault = f"{cell.dataset}: the images have no classes"
+        for name, off in (("knn_every_epochs", "0"), ("online_linear", "false")):
+            if getattr(cell, name):
+                raise DataFailure(f"{fault}, which {name} needs; set it to {off}")
+        own = method.file.arguments if isinstance(method, OwnMethod) else ()
+        if isinstance(method, Method) and isinstance(method.objective, OwnLoss):
+            own = (LABELS,) * method.objective.takes(LABELS)
+        recorded = self.probes.own.metric.given if self.probes.own is not None else ()
+        for who, taken in ((f"loss '{cell.loss}'", own), (f"record '{cell.record}'", recorded)):
+            if LABELS in taken:
+                raise DataFailure(f"{fault}, which {who} takes as {LABELS}")
 
     def step(self, step: int) -> None:
         """Do one optimiser step on N queries.

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from bench.cells.axes import NOWHERE
 from bench.cells.baseline import Baseline
 from bench.cells.datasets import Triple, streams
 from bench.cells.pretrain import Pretrain
@@ -72,7 +73,7 @@ SHORTER_SIDE = 256 / 224  # of an image on disk, before its centre is taken, in 
 class Meta(NamedTuple):
     """What a data set is, wherever its images are."""
 
-    classes: int
+    classes: int  # 0: no image has a label
     fingerprint: str
     mean: tuple[float, float, float]
     std: tuple[float, float, float]
@@ -90,6 +91,7 @@ class ImageSource(Protocol):
     meta: Meta
     labels: dict[Part, Tensor]  # int64, -1 = unlabelled
     views: Views  # that `pairs` gives
+    normalise: Callable[[Tensor], Tensor]  # from pixels in [0, 1]
 
     def pairs(
         self, part: Part, order: Sequence[Rows], draw: Streams, start: int = 0, share: slice = EVERY
@@ -258,6 +260,28 @@ def open_source(cell: WithImages, root: Path, device: str) -> ImageSource:
     if cell.held_out is not None:
         images = with_held_out(images, cell.held_out)
     return InMemory(cell, images, device)
+
+
+def evaluated_source(cell: Pretrain, training: ImageSource, root: Path, device: str) -> ImageSource:
+    """Return the images that evaluations look at: the training's, or those of another data set.
+
+    Those are normalised as the training's are, for that is what the encoder knows.
+
+    Args:
+        cell: names the other data set.
+        training: the source that the encoder is trained on.
+        root: the folder of data sets.
+        device: where images are kept or sent to.
+
+    Raises:
+        DataError, DataFailure: as for `open_source`.
+    """
+    if cell.evaluated_on in (None, NOWHERE):
+        return training
+    every = {"dataset": cell.evaluated_on, "train_images": None, "pretrain_on": "train", "N": 1}
+    source = open_source(cell.model_copy(update=every), root, device)
+    source.normalise = training.normalise
+    return source
 
 
 def chosen_split(cell: WithImages, images: Images) -> Split:

@@ -166,7 +166,8 @@ def test_nothing_tested_is_status_3(workspace: Workspace) -> None:
 def test_checks_of_settings_that_a_scale_does_not_have_are_counted(measured: Workspace) -> None:
     check = SUITE["claims"]["toy-mi-steady"][0]
     other = [check | {"where": {"loss": "eqco", "alpha": 512, "mi_true": mi}} for mi in (4, 6)]
-    measured.suite(changed(SUITE, {"claims.toy-mi-steady": [check, *other]}))
+    changes = {"claims.toy-mi-steady": [check, *other], "scales.long.grid": {"mi_true": [4, 6]}}
+    measured.suite(changed(SUITE, changes))
     told = measured.call("claims", "small").out
     assert told.count("change over K") == 1
     assert told.endswith("    2 more checks on settings that no cell of this scale has\n")

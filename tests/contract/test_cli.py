@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import jsonschema
 import pytest
@@ -48,11 +49,27 @@ def test_suites(done: Workspace) -> None:
     assert "tiny 16/16, long 0/16" in done.call("suites", "--all").out
 
 
-def test_one_broken_suite_hides_no_other(workspace: Workspace) -> None:
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("suites",), ("suites", "--scale", "tiny"), ("claims", "--search", "InfoNCE estimate"),
+        ("versus", "eqco", "infonce"), ("questions",), ("others", "toy-mi-steady"),
+        ("report", "--formats", ""),
+    ],
+)  # fmt: skip
+def test_one_broken_suite_hides_no_other(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    no_pages = SimpleNamespace(pages=[], write=lambda _: "index.html")
+    monkeypatch.setattr("bench.cli.report.Site", lambda *_: no_pages)
+    path = workspace.root / "suites" / "small.yaml"
+    finish(workspace.root / "results", cells_of(path, "tiny"), lambda _: {"mi_lower_bound": 1.0})
+    before = workspace.call(*words)
     workspace.suite("name: [", "broken")
-    answer = workspace.call("suites", "--json")
-    assert [suite["name"] for suite in answer.json] == ["small"]
-    assert answer.err.startswith("bench: suites/broken.yaml: line ")
+    answer = workspace.call(*words)
+    assert answer.err.startswith("bench: left out: suites/broken.yaml: line ")
+    assert answer.err.count("left out") == 1
+    assert (answer.status, answer.out) == (before.status, before.out)
 
 
 def test_plan_before_and_after(workspace: Workspace) -> None:

@@ -103,6 +103,10 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
         TWO_NAMES_OF_ONE,
         "suites/small.yaml: two points are one cell: method = moco-v2, tau = 0.2\n",
     ),
+    "a figure's name that no file can have": (
+        small({"figures.0.name": "x" * 101}),
+        "suites/small.yaml: figures.0.name: ",
+    ),
     "two figures of one name": (
         small({"figures": [*SUITE["figures"], *SUITE["figures"]]}),
         "suites/small.yaml: figures: the name estimates twice.\n",
@@ -417,6 +421,18 @@ def test_one_line_and_status_2(workspace: Workspace, name: str) -> None:
     begin = f"bench: {expected}"
     assert answer.err[: len(begin)] == begin
     assert len(answer.err) > len(begin) or begin.endswith("\n")
+
+
+@pytest.mark.parametrize("name", ["nothing excluded", "a check of cells that no scale has"])
+def test_verbs_that_read_results_refuse_what_run_refuses(workspace: Workspace, name: str) -> None:
+    workspace.suite(SUITE, "other")
+    workspace.suite(MISTAKES[name][0])
+    refused = workspace.call("run", "small", "--executor", "inline")
+    for verb in ("show", "compare", "claims", "status"):
+        assert workspace.call(verb, "small", "--seeds", "0") == refused
+    line = refused.err.replace("bench: ", "bench: left out: ")
+    for verb in ("claims", "questions"):
+        assert workspace.call(verb).err == line
 
 
 def test_the_whole_text_for_an_unknown_axis(workspace: Workspace) -> None:

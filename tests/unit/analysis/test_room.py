@@ -70,6 +70,16 @@ def test_room_is_from_the_larger_of_raw_and_untrained_to_labels(path: Path) -> N
     }  # fmt: skip
 
 
+def test_baselines_of_two_versions_of_the_data_are_no_floor(path: Path) -> None:
+    root, baselines = path.parent.parent / "results", baselines_of(path)
+    root.mkdir()
+    for seed, data in enumerate("ab"):
+        finish(root, [c for c in baselines if c.seed == seed], accuracy, {"dataset": data})
+    found = Rooms(load_suite(path).scales["tiny"].baselines, Results(root).finished(baselines))
+    assert found.of("knn_top1", judged_of(path)) == []
+    assert found.are_missing("knn_top1", judged_of(path))
+
+
 def test_an_untrained_network_may_be_the_floor(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(ACCURACY, "untrained", 70.0)
     (found,) = rooms(path, baselines_of(path)).of("knn_top1", judged_of(path, width=4))

@@ -14,6 +14,7 @@ import torch
 from PIL import Image
 
 from bench.data import folders
+from bench.data.catalogue import image_folders, is_present
 from bench.data.decode import centre_crop
 from bench.data.folders import load_folder
 from bench.data.images import Images, fingerprint_of
@@ -273,8 +274,32 @@ def test_a_part_that_is_missing_or_empty(root: Path) -> None:
         load_folder("mine", root)
     shutil.rmtree(mine / "test")
     where = "mine/train/<class>/*.jpg and mine/test/<class>/*.jpg"
+    where += ", or as mine/*.jpg if they have no classes"
     told = f"folder:mine: no folder {mine}/test. Put the images into {root} as {where}."
     with raises(DataMissing, told):
+        load_folder("mine", root)
+
+
+@pytest.mark.parametrize("where", ["", "train/"])
+def test_images_without_classes_have_no_labels(tmp_path: Path, where: str) -> None:
+    folder = tmp_path / "photos"
+    for i in range(3):
+        write_image(folder / f"{where}{i}.png", i)
+    write_image(folder / f"{where}.hidden.png", 9)
+    images = load_folder("photos", tmp_path)
+    expected = torch.stack([pixels_of(folder / f"{where}{i}.png") for i in range(3)])
+    assert torch.equal(images.train.pixels, expected)
+    assert images.train.labels.tolist() == [-1, -1, -1]
+    assert (images.classes, len(images.test.pixels), len(images.test.labels)) == (0, 0, 0)
+    assert image_folders(tmp_path) == {"folder:photos": folder}
+    assert is_present("folder:photos", tmp_path)
+
+
+def test_images_without_classes_beside_a_test_part_with_classes(root: Path) -> None:
+    train = root / "mine/train"
+    shutil.rmtree(train)
+    write_image(train / "1.png", 0)
+    with pytest.raises(DataError, match=f"^{root}/mine/test: has classes, but the images in "):
         load_folder("mine", root)
 
 

@@ -168,7 +168,8 @@ MISTAKES = {
     "cifra10": "cifra10: unknown data set. Did you mean 'cifar10'? Allowed here: digits, cifar10, "
     "cifar100, stl10, imagenet100, imagenet1k, folder:<name>.",
     "folder:mine": "folder:mine: no folder nowhere/mine. Put the images into nowhere as "
-    "mine/train/<class>/*.jpg and mine/test/<class>/*.jpg.",
+    "mine/train/<class>/*.jpg and mine/test/<class>/*.jpg, or as mine/*.jpg if they have no "
+    "classes.",
     "imagenet100": "imagenet100: no folder nowhere/imagenet100. Put the images into "
     "nowhere/imagenet100 as train/<wnid>/*.JPEG and val/<wnid>/*.JPEG, or have all of imagenet1k "
     "beside it.",

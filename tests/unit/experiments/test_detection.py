@@ -44,7 +44,7 @@ KINDS: dict[str, dict[str, Any]] = {
 def test_it_shares_the_training_and_not_the_id() -> None:
     cell = detecting_cell()
     assert cell.training_id == cell.stack_key == TRAINED.training_id
-    assert (cell.trained, cell.looks_at) == (TRAINED, "digits")
+    assert (cell.trained, cell.looks_at) == (TRAINED, ("digits",))
     others = [detecting_cell(detect_lr=0.1), detecting_cell(seed=1), detecting_cell(flips=False)]
     assert len({cell.id, TRAINED.id, *(other.id for other in others)}) == 5
     assert detecting_cell(knn_k=7, features="projector").id == cell.id  # no evaluation is made
@@ -56,7 +56,7 @@ def test_it_shares_the_training_and_not_the_id() -> None:
 
 def test_from_scratch_depends_on_the_network_alone() -> None:
     cell = detecting_cell(start="scratch")
-    assert (cell.training_id, cell.batch_over_ranks, cell.looks_at) == (None, None, None)
+    assert (cell.training_id, cell.batch_over_ranks, cell.looks_at) == (None, None, ())
     assert cell.training_work == 0
     assert cell.stack_key == cell.id != detecting_cell().id
     other = small_cell("byol", lr=0.1, epochs=9, train_images=64, zero_init_residual=False)

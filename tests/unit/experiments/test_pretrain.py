@@ -12,7 +12,7 @@ from PIL import Image
 
 from bench.cells.axes import EVALUATIONS
 from bench.cells.pretrain import Pretrain
-from bench.errors import CellFailure, DataFailure, Diverged
+from bench.errors import CellFailure, DataFailure, Diverged, Interrupted
 from bench.evaluate.features import extract
 from bench.experiments import Outcome, Result
 from bench.experiments.encoder_folder import TrainedFolder
@@ -21,6 +21,7 @@ from bench.files.atomic import write_whole
 from bench.methods.online_network import Online
 from bench.results.digests import write_digests
 from bench.results.folder import CellFolder, Folders
+from bench.results.lease import Lease
 from bench.results.store import Store
 from bench.train.checkpoints import write_tensors
 from bench.train.sources import open_source
@@ -39,6 +40,12 @@ def folders_of(root: Path, *cells: Pretrain) -> Folders:
 
 def outcomes(root: Path, *cells: Pretrain) -> list[Outcome]:
     return run(cells, folders_of(root, *cells), "cpu")
+
+
+def results(root: Path, *cells: Pretrain) -> list[Result]:
+    found = outcomes(root, *cells)
+    assert all(isinstance(outcome, Result) for outcome in found), found
+    return [outcome for outcome in found if isinstance(outcome, Result)]
 
 
 def metrics(root: Path, cell: Pretrain) -> dict[str, float]:
@@ -328,6 +335,102 @@ def test_a_folder_of_images_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         dataset="folder:colours", views="simclr", train_images=None, image_size=12, epochs=1
     )
     assert metrics(tmp_path, cell)["knn_top1"] > 90
+
+
+@pytest.fixture
+def photos(tmp_path: Path) -> str:
+    """Return the name of a few drawn images without classes, and draw some with two."""
+    draw = np.random.default_rng(0)
+    names = [f"photos/{i}" for i in range(48)]
+    names += [f"pairs/{k}/{i % 2}/{i}" for k in ("train", "test") for i in range(12)]
+    for name in names:
+        path = tmp_path / "sets" / f"{name}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(draw.integers(0, 256, size=(8, 8, 3), dtype=np.uint8)).save(path)
+    return "folder:photos"
+
+
+def of_photos(photos: str, **changes: Any) -> Pretrain:
+    return small_cell(dataset=photos, train_images=None, batch_size=8, **changes)
+
+
+def test_images_without_classes_are_trained_on_and_others_evaluate(
+    tmp_path: Path, photos: str
+) -> None:
+    """One encoder; of digits the accuracy is that of features normalised as the photos are."""
+    names = ("digits", "folder:pairs", "none")
+    cells = [of_photos(photos, evaluated_on=name, epochs=1) for name in names]
+    every = [*cells, of_photos(photos, epochs=1)]
+    assert (len({cell.training_id for cell in every}), len({cell.id for cell in every})) == (1, 4)
+    digits, pairs, nothing = results(tmp_path, *cells)
+    assert 10 < digits.metrics["knn_top1"] <= 100
+    right = pairs.metrics["knn_top1"] * 12 / 100  # of twelve test images
+    assert right == pytest.approx(round(right))
+    assert "train_loss" in nothing.metrics
+    assert not set(nothing.metrics) & set(cells[0].evaluation_metrics)
+    origins = [found.provenance.get("evaluated_on") for found in (digits, pairs, nothing)]
+    assert origins[2] is None
+    assert len(set(origins)) == 3
+
+    online = Online(cells[0])
+    TrainedFolder.of(cells[0], folders_of(tmp_path, cells[0])).load_encoder(online, "cpu")
+    of_set = open_source(small_cell(train_images=None), tmp_path, "cpu")
+    trained_on = open_source(of_photos(photos), tmp_path / "sets", "cpu")
+    of_set.normalise = trained_on.normalise
+    known, asked = (extract(online.backbone, of_set.plain(part)) for part in ("train", "test"))
+    unit = torch.nn.functional.normalize
+    similar = (unit(asked) @ unit(known).T).topk(5)
+    votes = torch.zeros(len(asked), 10).scatter_add_(
+        1, of_set.labels["train"][similar.indices], (similar.values / 0.1).exp()
+    )
+    right = (votes.argmax(dim=1) == of_set.labels["test"]).double().mean()
+    assert digits.metrics["knn_top1"] == pytest.approx(100 * float(right), abs=0.3)
+
+
+def test_a_training_without_classes_goes_on_to_the_same_bits(
+    tmp_path: Path, photos: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cell = of_photos(photos, evaluated_on="folder:pairs")  # 12 steps
+
+    def computed(root: str) -> tuple[dict[str, float], dict[str, torch.Tensor]]:
+        folders = Store(tmp_path / root).folders([cell], tmp_path / "sets")
+        (found,) = run([cell], folders, "cpu")
+        assert isinstance(found, Result), found
+        return found.metrics, torch.load(TrainedFolder.of(cell, folders).encoder_file)
+
+    left = [None] * 7
+
+    def beat(_: Lease) -> None:
+        if not left:
+            raise Interrupted
+        left.pop()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Lease, "check", beat)
+        with pytest.raises(Interrupted):
+            computed("killed")
+    (metrics_a, encoder_a), (metrics_b, encoder_b) = computed("killed"), computed("whole")
+    assert metrics_a == metrics_b
+    assert all(torch.equal(encoder_a[name], value) for name, value in encoder_b.items())
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, "evaluated_on names a labelled data set, or none, which skips evaluations"),
+        ({"evaluated_on": "none", "knn_every_epochs": 1}, "knn_every_epochs needs; set it to 0"),
+        ({"evaluated_on": "none", "online_linear": True}, "online_linear needs; set it to false"),
+    ],
+)
+def test_what_needs_classes_is_refused_before_training(
+    tmp_path: Path, photos: str, changes: dict[str, Any], told: str
+) -> None:
+    cell = of_photos(photos, **changes)
+    (found,) = outcomes(tmp_path, cell)
+    assert isinstance(found, DataFailure)
+    assert str(found).startswith("folder:photos: the images have no classes")
+    assert str(found).endswith(told)
+    assert not TrainedFolder.of(cell, folders_of(tmp_path, cell)).history()
 
 
 def test_results_do_not_depend_on_the_global_random_state(tmp_path: Path) -> None:
