@@ -93,20 +93,22 @@ class Findings:
 
     @property
     def leading(self) -> list[EffectRow]:
-        """The first effect here, the published one of the same quantity, and others' that count.
+        """The first effect here, a published one, and others' that count.
 
-        Of the claims that answer the question alone; without an effect here the first published.
+        Of the claims that answer the question alone. Published is the effect of the same
+        comparison and metric; on another metric the same comparison; else the first.
         """
         own = {f"{self.question.paper}/{claim}" for claim in self.question.claims}
         rows = [row for row in self.rows if row.claim in own]
         here = [row for row in rows if row.kind == HERE][:1]
-        alike = [
-            row
-            for row in rows
-            if row.kind == PUBLISHED
-            and all((row.what, row.metric) == (one.what, one.metric) for one in here)
+        published = [row for row in rows if row.kind == PUBLISHED]
+        of_it = [row for row in published if all(row.what == one.what for one in here)]
+        alike = [row for row in of_it if all(row.metric == one.metric for one in here)]
+        return [
+            *(alike or of_it or published)[:1],
+            *(r for r in rows if r.kind == OTHERS and r.says),
+            *here,
         ]
-        return [*alike[:1], *(r for r in rows if r.kind == OTHERS and r.says), *here]
 
     @property
     def short(self) -> str:

@@ -181,3 +181,17 @@ def test_the_page_of_a_question_with_a_map_has_its_figures_and_its_table(tmp_pat
     assert [f"](../map-dcl/cpu/{f.name}.svg)" in page for f in facts.figures] == [True, True]
     assert to_markdown(facts.measured[0]) in page
     assert to_markdown(facts.measured[1]) not in page
+
+
+def test_beside_a_number_on_another_metric_stands_the_published_one_of_the_same_comparison() -> (
+    None
+):
+    question = next(q for q in questions() if q.name == "momentum-targets")
+    first, claim = "momentum - stop-gradient", "unigrad/momentum-gain"
+    rows = [
+        EffectRow(PUBLISHED, "unigrad", claim, what, "imagenet1k", "linear", "points", effect)
+        for what, effect in (("another comparison", 9.9), (first, 2.2))
+    ]
+    ours = EffectRow(HERE, "s", claim, first, "digits", "warped linear", "points", -1.0)
+    assert "Published: +2.2 points." in Findings(question, [*rows, ours]).short
+    assert "Published: +9.9 points." in Findings(question, rows[:1] + [ours]).short

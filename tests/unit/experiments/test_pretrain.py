@@ -383,8 +383,8 @@ def test_images_without_classes_are_trained_on_and_others_evaluate(
     votes = torch.zeros(len(asked), 10).scatter_add_(
         1, of_set.labels["train"][similar.indices], (similar.values / 0.1).exp()
     )
-    right = (votes.argmax(dim=1) == of_set.labels["test"]).double().mean()
-    assert digits.metrics["knn_top1"] == pytest.approx(100 * float(right), abs=0.3)
+    share = float((votes.argmax(dim=1) == of_set.labels["test"]).double().mean())
+    assert digits.metrics["knn_top1"] == pytest.approx(100 * share, abs=0.3)
 
 
 def test_a_training_without_classes_goes_on_to_the_same_bits(
