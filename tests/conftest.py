@@ -21,8 +21,10 @@ from tests.fakes.workspace import Answer, Workspace
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else every process compiles PyTorch: 5 s and more
 sys.dont_write_bytecode = False
-settings.register_profile("any machine", suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("any machine")  # a busy machine draws slowly, which is no defect
+settings.register_profile(
+    "any machine", suppress_health_check=[HealthCheck.too_slow], deadline=None
+)
+settings.load_profile("any machine")  # a busy machine is slow, which is no defect
 
 
 def written_once(factory: pytest.TempPathFactory, name: str, write: Callable[[Path], Path]) -> Path:

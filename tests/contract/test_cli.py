@@ -100,7 +100,7 @@ def test_status(done: Workspace) -> None:
         "suite": "small", "scale": "tiny", "results": "results", "cells": 16, "done": 16,
         "running": 0, "queued": 0, "failed": 0, "missing": 0, "stale": 0, "attempts": 0,
         "failures": [], "jobs": [], "slurm_answers": True, "left_core_s": None, "begun": [],
-        "words": "small --scale tiny", "added_later": [],
+        "words": "small --scale tiny", "added_later": [], "unknown_jobs": {},
     }  # fmt: skip
     told = "small at scale tiny: 16 cells: 16 done\n"
     assert done.call("status", "small").out == told

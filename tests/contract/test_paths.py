@@ -15,6 +15,7 @@ ADDED = {  # by a reader, with the recipes of the manual
     "bench/experiments/nearest_negative.py",
     "bench/losses/hinge.py",
     "suites/cpc-bound.yaml",
+    "suites/photos.yaml",
     "suites/evaluations",
     "suites/evaluations/",
     "suites/evaluations/centroid_top1.py",

@@ -24,7 +24,7 @@ CONTRADICTED = {
     ("mutual-information", "ring-beats-cave"),  # with Lab and annealing 87.6 and 87.8
 }
 """Sentences that the paper's own numbers do not bear out."""
-HOLDS, WITHOUT = 67, 72  # claims that hold on the printed numbers, claims without any
+HOLDS, WITHOUT = 68, 71  # claims that hold on the printed numbers, claims without any
 FAR = 100.0  # points: beyond every threshold
 
 

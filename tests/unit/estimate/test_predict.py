@@ -119,8 +119,9 @@ def test_nothing_known_is_unknown_and_done_is_free(tmp_path: Path) -> None:
 def test_exported_tables_tell_their_times(tmp_path: Path) -> None:
     results = Path(__file__).parents[3] / "results" / "reference"
     store = Store(tmp_path, have=[results])
-    cells = [cell for cell in _finished_in(results) if cell.training_id][:1]
-    other = cells[0].model_copy(update={"seed": 77})
+    trained = (cell for cell in _finished_in(results) if cell.training_id)
+    first = next(cell for cell in trained if cell.known["dataset"] == "cifar10")
+    other = first.model_copy(update={"seed": 77})
     (estimate,) = predicted(store, other).estimates
     assert estimate.source == "finished"
     assert 60 < (estimate.shared_s or 0) < 600
