@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
+from pycocotools import mask as rle
 
 from bench.cells.datasets import DRAWN, Learnt
 from bench.data.boxed import BoxedPart, BoxedSet, Pixels
@@ -191,7 +192,9 @@ def _mask_fault(found: Any) -> str | None:
     if isinstance(found, dict):
         runs = isinstance(found.get("counts"), list | str)
         sides = isinstance(found.get("size"), list) and len(found["size"]) == 2
-        return None if runs and sides else "segmentation needs counts, and a size of 2 numbers"
+        if not runs or not sides:
+            return "segmentation needs counts, and a size of 2 numbers"
+        return None if _is_rle(found) else "counts of segmentation are not runs of its size"
     if not isinstance(found, list) or not found:
         return "has no segmentation, which detector 'mask-rcnn' needs"
     for polygon in found:
@@ -199,6 +202,20 @@ def _mask_fault(found: Any) -> str | None:
         if not even or len(polygon) < LEAST_OF_POLYGON or not all(map(_is_number, polygon)):
             return "a polygon of segmentation must have an even count of numbers, at least 6"
     return None
+
+
+def _is_rle(mask: Any) -> bool:
+    """Whether the run lengths of a mask, a list or COCO's text, can be decoded at its size."""
+    size, counts = mask["size"], mask["counts"]
+    if not all(type(side) is int and side > 0 for side in size):
+        return False
+    if isinstance(counts, list):
+        return all(type(n) is int and n >= 0 for n in counts) and sum(counts) == size[0] * size[1]
+    try:
+        rle.decode({"size": size, "counts": counts.encode()})
+    except ValueError:
+        return False
+    return True
 
 
 def _is_number(value: Any) -> bool:

@@ -160,6 +160,14 @@ FAULTS: dict[str, tuple[Change, str]] = {
         lambda t: t["annotations"][1].update(segmentation={"size": [6, 8]}),
         "annotations[1]: segmentation needs counts, and a size of 2 numbers",
     ),
+    "text of runs": (
+        lambda t: t["annotations"][1].update(segmentation={"size": [6, 8], "counts": "abc"}),
+        "annotations[1]: counts of segmentation are not runs of its size",
+    ),
+    "too few runs": (
+        lambda t: t["annotations"][1].update(segmentation={"size": [6, 8], "counts": [20, 20]}),
+        "annotations[1]: counts of segmentation are not runs of its size",
+    ),
 }
 
 
