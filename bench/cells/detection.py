@@ -161,7 +161,7 @@ class Detection(TransferCell):
 
     @property
     def looks_at(self) -> tuple[str, ...]:
-        """The data set of the pretraining, beside that of the detector; none from scratch."""
+        """The data set of the pretraining, not the detector's own; from scratch there is none."""
         return (self.dataset,) if self.start == "pretrained" else ()
 
     @property

@@ -230,7 +230,7 @@ def _check_evaluations(cell: Coordinates) -> None:
     )
     need(
         cell.evaluated_on is None or cell.held_out is None,
-        "held_out images replace test images of the dataset, and evaluated_on names another one",
+        "held_out and evaluated_on exclude each other: both replace the dataset's test images",
     )
     need(
         cell.test_warp == "none" or cell.evaluated_set == "digits",

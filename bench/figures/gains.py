@@ -41,6 +41,11 @@ class Gain:
     across: Interval  # of the baseline's cells; of a setting its value
     gain: Interval  # with the uncorrected 95 % interval that pages have elsewhere
 
+    @property
+    def is_at_setting(self) -> bool:
+        """Whether it lies at a setting, which has no seeds, and not at a metric."""
+        return self.across.n == 0
+
 
 class Gains(OfCells, draw="gains"):
     """How far cells lie above a baseline, against a setting or what the baseline measured.
@@ -100,8 +105,7 @@ class Gains(OfCells, draw="gains"):
             _draw_gains(figure, [gain for gain in found if gain.panel == panel], looks, ax)
             here = [row for row in beside if _is_of(row, figure, panel)]
             drawn += _draw_beside(figure.x, here, ax)
-        of_setting = any(gain.across.std is None and gain.across.n == 0 for gain in found)
-        baseline = "" if of_setting else ", mean of the baseline"
+        baseline = "" if found[0].is_at_setting else ", mean of the baseline"
         n = seeds_text(gain.gain.n for gain in found)
         whose = [(row.data, row.who) for row in drawn if row.kind == OTHERS]
         add_legend(
@@ -125,7 +129,7 @@ def _across(x: str, base: Sequence[Cell], measured: Measured) -> Interval | None
 def _draw_gains(figure: Figure, gains: Sequence[Gain], looks: dict[Any, Style], ax: Axes) -> None:
     """Draw the gains of a panel; along a setting those of a line are joined."""
     ax.axhline(0, color=GREY, lw=0.8, zorder=1)
-    of_setting = all(gain.across.n == 0 for gain in gains)
+    of_setting = gains[0].is_at_setting
     for line, style in looks.items():
         points = sorted((g for g in gains if g.line == line), key=lambda g: g.across.mean)
         across, up = [gain.across for gain in points], [gain.gain for gain in points]
