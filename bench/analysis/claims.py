@@ -226,8 +226,11 @@ def judge_check(
     groups, missing = estimates_of(check, measured, needed)
     judged = Judged(claim, measured.scale, check, printed=printed)
     if not groups:
-        missing = failed_among(needed, measured.failed) or missing
-        return replace(judged, missing=missing, here=bool(cells_of_check(check, needed)))
+        judged = replace(judged, here=bool(cells_of_check(check, needed)))
+        failed = failed_among(needed, measured.failed)
+        if not failed and (left_out := measured.why_left_out(check.metric, needed)):
+            return _cannot_tell(judged, left_out)
+        return replace(judged, missing=failed or missing)
     return _verdict(judged, groups, measured)
 
 
@@ -435,10 +438,10 @@ def counts_by_evidence(rows: Sequence[Json]) -> dict[EvidenceKind, Counter[Claim
 
 
 def claim_row(claim: str, judged_scale: JudgedScale) -> Json | None:
-    """Return the claim at one scale; None where no check of it has an effect."""
+    """Return the claim at one scale; None where no cells for any check of it have run."""
     checks = [judged for judged in judged_scale.judged if judged.claim.id == claim]
     counted = [judged for judged in checks if judged.counts]
-    if all(judged.effect is None for judged in counted):
+    if all(judged.effect is None and judged.missing for judged in counted):
         return None
     lowest = worst(judged.verdict for judged in counted)
     return next(judged for judged in counted if judged.verdict == lowest).record() | {

@@ -18,7 +18,7 @@ import numpy as np
 import scipy
 from pydantic import TypeAdapter, ValidationError
 
-from bench.analysis.doubts import believed
+from bench.analysis.doubts import believed, doubts_of
 from bench.analysis.room import Rooms
 from bench.analysis.statistics import How, Pools, pooled
 from bench.cells.cell import Cell
@@ -32,6 +32,7 @@ from bench.results.reader import Done, Finished
 from bench.results.tables import TrainingHistory
 from bench.suites.checks import At, Check
 from bench.suites.suite import Comparison
+from bench.text import counted
 
 Metrics = dict[str, dict[str, float]]  # by cell id
 
@@ -90,6 +91,7 @@ class Measured:
         self.scale, self.cells, self.rooms = scale, cells, rooms or Rooms()
         self.failed = failed
         self.finished: dict[str, Finished] = {c.id: kept for c, kept in believed(done)}
+        self.doubts = {cell.id: doubts for cell, kept in done if (doubts := doubts_of(cell, kept))}
         times = train_times(self.finished)
         self.metrics: Metrics = {
             name: kept.metrics | times.get(name, {}) for name, kept in self.finished.items()
@@ -111,6 +113,17 @@ class Measured:
             for name in finished
         }
         return {k: {} if number is None else {check.metric: number} for k, number in values.items()}
+
+    def why_left_out(self, metric: str, cells: Sequence[Cell]) -> str | None:
+        """Return why the numbers of a metric mean nothing in some of these cells, and in how many.
+
+        None where all of them can be believed.
+        """
+        reasons = [why for c in cells if (why := self.doubts.get(c.id, {}).get(metric))]
+        if not reasons:
+            return None
+        why = "; ".join(dict.fromkeys(reasons))
+        return f"{len(reasons)} of {counted(len(cells), 'cell')} left out: {why}"
 
     def noise(self, metric: str, cells: Sequence[Cell]) -> Noise:
         """Return how the standard error of a contrast of these cells is estimated.

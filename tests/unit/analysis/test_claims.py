@@ -9,7 +9,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from bench.analysis import claims
-from bench.analysis.claims import Judged, judge_claims, whole_verdict
+from bench.analysis.claims import Judged, JudgedScale, claim_row, judge_claims, whole_verdict
 from bench.analysis.measured import number_at
 from bench.analysis.verdicts import ClaimVerdict, worst
 from bench.cells.baseline import without_baselines
@@ -251,6 +251,19 @@ def test_a_metric_that_is_not_measured_is_told() -> None:
     check = {"check": "flat", "metric": "other", "over": "K", "within": 0.1, "where": EQCO}
     judged = judge(check, lambda _: 1.0)
     assert judged.missing == "its cells do not measure other"
+
+
+def test_numbers_that_mean_nothing_leave_a_claim_open() -> None:
+    """Its cells have run, so that it is not untested: the reason names the numbers left out."""
+    cells, suite = cells_and_suite({"check": "flat", "metric": "m", "over": "K", "within": 0.1}, 3)
+    done = [(cell, Finished({"m": 1.0}, {}, unfit="two origins")) for cell in cells]
+    judged = judge_claims(suite, "paper", cells, done, load_paper("eqco"))
+    assert (str(judged[0].verdict), judged[0].missing, judged[0].why) == (
+        "cannot tell", None, f"{len(cells)} of {len(cells)} cells left out: two origins",
+    )  # fmt: skip
+    row = claim_row("toy-mi-steady", JudgedScale(suite, "paper", judged))
+    assert row is not None
+    assert (row["verdict"], row["effect"]) == ("cannot tell", None)
 
 
 def test_moving_less_holds_in_neither_direction_of_ones_own() -> None:
