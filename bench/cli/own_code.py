@@ -14,8 +14,8 @@ from bench.cells.pretrain import EncoderCell, Pretrain
 from bench.errors import CellFailure, LaunchError
 from bench.files.atomic import write_whole
 from bench.files.messages import tell
-from bench.loss_files import TRUST, trust, trusted, trusted_folders
-from bench.metric_files import FOLDERS, trusted_metric
+from bench.loss_files import TRUST, LossFile, trust, trusted, trusted_folders
+from bench.metric_files import FOLDERS, MetricFile, trusted_metric
 from bench.results.store import State, Store
 from bench.suites.own_losses import FOLDER, METHODS, shipped
 from bench.text import counted
@@ -75,11 +75,11 @@ def trust_words(cells: Iterable[Cell], suites: Path) -> list[str]:
 
 
 def check_own_code(cells: Iterable[Cell], store: Store | None = None) -> None:
-    """Try each objective, method, metric and network of timm first; keep the code of objectives.
+    """Try each objective, method, metric and network of timm first.
 
     Args:
         cells: to be computed.
-        store: keeps a copy of the code, by which its cells are known as stale once it is edited.
+        store: keeps copies of the code, by which cells are known as stale once it is edited.
 
     Raises:
         LaunchError: in one line: code that is not trusted, or what is wrong with it.
@@ -102,10 +102,20 @@ def check_own_code(cells: Iterable[Cell], store: Store | None = None) -> None:
         _try(metrics.values(), networks.values(), own)
     except CellFailure as fault:
         raise LaunchError(str(fault)) from None
-    for cell in own:
-        file = trusted(cell.loss, str(cell.loss_file))
-        if store is not None and file is not None:
-            write_whole(store.code_of(cell) / f"{cell.loss_file}.py", file.source)
+    if store is not None:
+        _keep([*own, *metrics.values()], store)
+
+
+def _keep(cells: Iterable[EncoderCell], store: Store) -> None:
+    """Copy the code that these cells name into the store."""
+    for cell in cells:
+        kept: list[tuple[str, LossFile | MetricFile | None]] = [
+            (setting, trusted_metric(setting, name, digest))
+            for setting, name, digest in _metrics_of(cell)
+        ]
+        for setting, file in [*kept, ("loss", trusted(cell.loss, str(cell.loss_file)))]:
+            if file is not None:
+                write_whole(store.code_of(cell, setting) / f"{file.identity}.py", file.source)
 
 
 def _try(
@@ -130,22 +140,21 @@ def _metrics_of(cell: Cell) -> list[tuple[str, str, str]]:
     return [(s, name, getattr(cell, f"{s}_file")) for s, name in named if name is not None]
 
 
-def _own_states(cells: Iterable[Cell], store: Store) -> list[tuple[Cell, State]]:
-    """Return the cells with an objective of one's own, and their states; most runs have none."""
-    own = [cell for cell in cells if _own_file(cell) is not None]
-    states = store.states(own) if own else []
-    return [(cell, state.state) for cell, state in zip(own, states, strict=True)]
-
-
 def tell_edited(cells: Iterable[Cell], store: Store) -> None:
-    """Tell for each objective or method how many cells its former code has computed."""
-    states = _own_states(cells, store)
-    former = [c for c, state in states if state == State.STALE and isinstance(c, EncoderCell)]
-    stale = Counter((_kind(cell.trained), cell.loss) for cell in former)
-    for (kind, loss), count in stale.items():
+    """Tell for each objective, method or metric how many cells its former code has computed."""
+    own = [cell for cell in cells if _own_file(cell) is not None or _metrics_of(cell)]
+    states = store.states(own) if own else []  # most runs have none
+    stale = Counter(
+        (setting if setting != "loss" else _kind(cell.trained), getattr(cell, setting))
+        for cell, state in zip(own, states, strict=True)
+        for setting in state.edited
+        if isinstance(cell, EncoderCell)
+    )
+    for (kind, name), count in stale.items():
         tell(
-            f"{kind} '{loss}' was edited: {counted(count, 'cell')} of its former code "
-            f"{'is' if count == 1 else 'are'} stale; `bench run` computes them again"
+            f"{kind} '{name}' was edited: {counted(count, 'cell')} of its former code "
+            f"{'is' if count == 1 else 'are'} stale; `bench run` computes "
+            f"{'it' if count == 1 else 'them'} again"
         )
 
 

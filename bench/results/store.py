@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import product
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -36,7 +37,8 @@ class State(StrEnum):
     STALE = "stale"
 
 
-LOSS_FILES = "loss_files"  # the code of objectives of one's own, as cells were computed with it
+OWN_CODE = ("loss", "evaluate", "record")
+"""Settings that may name a file of one's own, whose digest is the setting `..._file`."""
 SLURM, ELSEWHERE = KEPT = ("slurm", "elsewhere")  # in the folder of launches: what was submitted
 NO_LINKS = (errno.EPERM, errno.ENOSYS, errno.ENOTSUP)
 """What file systems without hard links answer."""
@@ -56,6 +58,7 @@ class CellState:
     log: str | None = None
     job: str | None = None  # of Slurm, while it runs
     lacks: tuple[str, ...] = ()  # metrics that its kept encoder has to be evaluated for
+    edited: tuple[str, ...] = ()  # of a stale cell: settings whose files were edited
 
 
 DONE, QUEUED, MISSING = map(CellState, (State.DONE, State.QUEUED, State.MISSING))
@@ -189,8 +192,11 @@ class Store:
     def _state(self, cell: Cell, present: set[str], queued: dict[str, float]) -> CellState:
         waiting = QUEUED if cell.id in queued else MISSING
         if cell.id not in present:
-            former = present and any(name in present for name in self.former_ids(cell))
-            return CellState(State.STALE) if former and waiting.state != State.QUEUED else waiting
+            if not present or waiting.state == State.QUEUED:
+                return waiting
+            former = (edited for name, edited in self.former_ids(cell) if name in present)
+            edited = next(former, None)
+            return waiting if edited is None else CellState(State.STALE, edited=edited)
         folder = self.folder(cell)
         if os.path.exists(f"{self.root}/{cell.experiment}/{cell.id}/summary.json"):
             why = damage_of(folder)
@@ -215,17 +221,24 @@ class Store:
             )
         return replace(waiting, attempts=last.number)
 
-    def former_ids(self, cell: Cell) -> list[str]:
-        """Return a cell's ids under earlier versions, or under earlier code of its objective."""
-        loss_file: str | None = getattr(cell, "loss_file", None)
-        if loss_file is None:
-            return cell.former_ids
-        kept = {path.stem for path in self.code_of(cell).glob("*.py")} - {loss_file}
-        return [cell.model_copy(update={"loss_file": name}).id for name in sorted(kept)]
+    def former_ids(self, cell: Cell) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield a cell's ids under earlier versions or code, and which settings' files differ."""
+        own = {name: file for name in OWN_CODE if (file := getattr(cell, f"{name}_file", None))}
+        if not own:
+            yield from ((name, ()) for name in cell.former_ids)
+        kept = [{file, *self._kept(cell, name)} for name, file in own.items()]
+        for files in product(*map(sorted, kept)):
+            changed = {name: f for name, f in zip(own, files, strict=True) if f != own[name]}
+            if changed:
+                update = {f"{name}_file": file for name, file in changed.items()}
+                yield cell.model_copy(update=update).id, tuple(changed)
 
-    def code_of(self, cell: Cell) -> Path:
-        """Return the folder with copies of the code of a cell's own objective."""
-        return self.root / LOSS_FILES / str(cell.settings["loss"])
+    def _kept(self, cell: Cell, setting: str) -> list[str]:
+        return [path.stem for path in self.code_of(cell, setting).glob("*.py")]
+
+    def code_of(self, cell: Cell, setting: str) -> Path:
+        """Return the folder with copies of the code that one of OWN_CODE of a cell has named."""
+        return self.root / f"{setting}_files" / str(getattr(cell, setting))
 
     def discard_damaged(self, cells: Iterable[Cell]) -> None:
         """Remove the files of finished cells of which one is not what was written, and tell it."""

@@ -283,6 +283,26 @@ def test_it_is_measured_shown_and_exported(workspace: Workspace) -> None:
     assert workspace.call("--results", "tables", "status", "digits", "--json").json["done"] == 1
     assert workspace.call("run", "digits", *HERE).status == 0  # nothing is left that needs code
 
+    measured = metrics["own_evaluation"]
+    write(workspace, score=SCORE.replace("return ", "return 1 + "))
+    told = workspace.call("show", "digits")
+    assert told.err.startswith(
+        "bench: evaluate 'score' was edited: 1 cell of its former code is stale; `bench run` "
+        "computes it again\n"
+    )
+    assert told.status == 3  # no number of the former code is shown
+    assert workspace.call("status", "digits", "--json").json["stale"] == 1
+    again = workspace.call("run", "digits", *HERE, *TRUSTED, "--json")
+    assert (again.status, again.json["done"]) == (0, 1), again.err
+    found = (workspace.root / "results" / "pretrain").glob("*/summary.json")
+    values = sorted(json.loads(path.read_text())["metrics"]["own_evaluation"] for path in found)
+    assert values == pytest.approx([measured, measured + 1])
+    assert len([*(workspace.root / "results" / "trained").iterdir()]) == 1
+    both = (SCORE.replace("return ", "return 2 + "), HARDEST.replace("amax", "amin"))
+    write(workspace, *both)
+    named = re.findall("bench: (.*?) was edited: 1 cell", workspace.call("status", "digits").err)
+    assert named == ["evaluate 'score'", "record 'hardest'"]
+
 
 def test_a_record_goes_on_to_the_bit(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     write(workspace)
