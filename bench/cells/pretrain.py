@@ -75,6 +75,10 @@ class OwnMetrics(Axis):
         return self
 
 
+SETTING_OF = {"own_evaluation": "evaluate", "own_record": "record"}
+"""The settings that name the files of a user's own metrics, by the names of their numbers."""
+
+
 def parameter_of(name: str) -> str:
     """Return the setting whose file declares a parameter: `evaluate` or `record` before `_`."""
     setting = name.partition("_")[0]

@@ -15,6 +15,7 @@ class Vocabulary(NamedTuple):
 
     remarks: dict[str, dict[str, str]]  # kind of remark -> key -> why it is not compared
     no_cell_has: dict[str, str]  # key -> what it means; stated, it is a departure of every cell
+    values_no_cell_has: dict[str, list[str]]  # stated values of settings that are none of a cell
     of_others: dict[str, str]  # key -> what it means; other projects state it, no paper does
     metrics_of_others: dict[str, str]  # metric -> what it means; no cell has it
 

@@ -29,6 +29,10 @@ authors, or that which it names. An empty cell: nothing is on record there, whic
 ours agrees. Several values with *or*: each is stated somewhere. `0.08 feature_dim`: 0.08 times that
 setting. `-`: the setting has no meaning here. **Bold**: ours is not what is stated; the last column
 says why.
+
+What is cited from EqCo, Dual Temperature, Mutual Information, UniGrad and DCL is on record in
+`bench/papers/data`. Sections, equations and values cited from other papers, by their arXiv numbers,
+were not checked against the papers' texts.
 """
 _COLUMNS = ["setting", "the paper's value", "the released code's", "ours"]
 _WHOSE = {"paper": "the paper's", "code": "the code's"}

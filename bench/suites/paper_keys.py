@@ -4,16 +4,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel, ValidationError, create_model
+from pydantic.fields import FieldInfo
 
 from bench.cells import CELLS
+from bench.cells.datasets import BOXED_SETS, IMAGE_SETS
+from bench.cells.linear_protocols import LINEAR_PROTOCOLS, LinearProtocol
+from bench.cells.losses import LOSSES
+from bench.cells.view_recipes import Recipe
 from bench.errors import PublishedError, choices
+from bench.files.validation_errors import complaints
 from bench.papers.file import Case, Fault, PaperFile, PrintedRow, read_file
 from bench.papers.others import source_named
 from bench.papers.reader import QUOTED
 from bench.papers.vocabulary import remark_keys, vocabulary
+from bench.record import Record
 from bench.suites.agreement import BOUNDS, NOT_USED, USED
 from bench.suites.facts import fact_names
+from bench.suites.own_losses import shipped
 
 UNITS = (
     "percent", "nats", "points", "percentage_points", "millions", "hours", "count", "input_units",
@@ -35,7 +45,10 @@ def faults_of(path: Path) -> tuple[PaperFile | None, list[Fault]]:
 
 
 def key_faults(file: PaperFile) -> Iterator[Fault]:
-    """Yield stated keys and quoted sources that name nothing, and stated values in sentences."""
+    """Yield keys and quoted sources that name nothing, and stated values that no cell can have.
+
+    Rows may have words of the paper's own: comparisons say which cells they belong to.
+    """
     for i, artifact in enumerate(file.artifacts):
         yield from _in_stated(("artifacts", i, "setting"), artifact.setting)
         yield from _in_cases(("artifacts", i, "cases"), artifact.cases)
@@ -49,15 +62,20 @@ def key_faults(file: PaperFile) -> Iterator[Fault]:
 def _in_cases(place: Keys, cases: Sequence[Case]) -> Iterator[Fault]:
     for i, case in enumerate(cases):
         yield from _in_stated((*place, i, "stated"), case.stated)
-        for key in case.when:
+        for key, value in case.when.items():
             if key not in fact_names():
                 rule = choices(key, sorted(fact_names()))
                 yield Fault((*place, i, "when", key), f"no cell has this setting. {rule}")
+            elif text := _impossible(key, value):
+                yield Fault((*place, i, "when", key), text)
 
 
 def _in_rows(place: Keys, rows: Sequence[PrintedRow], source: str | None) -> Iterator[Fault]:
     for i, row in enumerate(rows):
         yield from _misspelt((*place, i), row.model_dump(include=row.model_fields_set))
+        for key, value in row.__pydantic_extra__.items():
+            if not isinstance(value, str) and (text := _impossible(key, value)):
+                yield Fault((*place, i, key), text)
         whose = row.source if "source" in row.model_fields_set else source
         if row.quoted_from is not None:
             try:
@@ -81,15 +99,92 @@ def _in_stated(place: Keys, stated: dict[str, Any]) -> Iterator[Fault]:
         elif isinstance(value, Mapping) and not value.keys() <= BOUNDS.keys():
             text = f"found {value}, expected a value, a list, or bounds: {', '.join(BOUNDS)}."
             yield Fault((*place, key), text)
+        elif key not in remark_keys() and (why := _impossible(key, value)):
+            yield Fault((*place, key), why)
+
+
+def _impossible(key: str, value: Any) -> str | None:
+    """Return why no cell can have a stated value, or one of a list; None: cells can."""
+    kinds = _records_with(key)
+    if value is None or not kinds:
+        return None
+    if isinstance(value, Mapping):
+        return next((text for text in map(_no_number, value.values()) if text), None)
+    if isinstance(value, list) and not _is_possible(key, tuple(value)):
+        return next((text for one in value if (text := _impossible(key, one))), None)
+    if isinstance(value, list) or _is_possible(key, value):
+        return next(_near(_names(key), value), None)
+    if words := sorted({w for kind in kinds for w in _words(kind.model_fields[key])}):
+        return f"found {value!r}, which no cell can have. {choices(str(value), words)}"
+    return next(text for kind in kinds for text in _complaints(kind, key, value))
+
+
+def _no_number(bound: Any) -> str | None:
+    is_number = isinstance(bound, int | float) and not isinstance(bound, bool)
+    return None if is_number else f"found {bound!r}, expected a number."
+
+
+def _is_possible(key: str, value: Any) -> bool:
+    known = [NOT_USED, USED, *vocabulary().values_no_cell_has.get(key, [])]
+    if isinstance(value, str) and (value in known or key == "loss"):
+        return True
+    return any(not _complaints(kind, key, value) for kind in _records_with(key))
+
+
+def _complaints(kind: type[BaseModel], key: str, value: Any) -> list[str]:
+    try:
+        kind.model_validate({key: value})
+    except ValidationError as error:
+        return [text for _, text in complaints(error, kind)]
+    return []
+
+
+@cache
+def _records_with(key: str) -> list[type[BaseModel]]:
+    """Return a record of this setting alone for each kind of cell that has it."""
+    part, _, name = key.rpartition(".")
+    kinds: list[type[BaseModel]] = [LinearProtocol] if part == "linear" else list(CELLS.values())
+    fields: list[Any] = [kind.model_fields[name] for kind in kinds if name in kind.model_fields]
+    if part == "views":
+        hints = get_type_hints(Recipe, include_extras=True)
+        fields = [FieldInfo.from_annotation(hints[name])] if name in hints else []
+    settings: list[dict[str, Any]] = [{key: (field.annotation, field)} for field in fields]
+    return [create_model("Stated", __base__=Record, **setting) for setting in settings]
+
+
+def _words(field: Any) -> list[str]:
+    """Return the names that a setting may have; none where it is a number or free."""
+
+    def named(annotation: Any) -> list[str]:
+        if get_origin(annotation) is Literal:
+            return [word for word in get_args(annotation) if isinstance(word, str)]
+        return [word for part in get_args(annotation) for word in named(part)]
+
+    return named(field.annotation)
+
+
+@cache
+def _names(key: str) -> list[str]:
+    """Return known values of a setting with free ones: files of one's own add to them."""
+    known = {
+        "loss": [*LOSSES, *shipped()],
+        "dataset": [*IMAGE_SETS, *BOXED_SETS],
+        "linear": LINEAR_PROTOCOLS,
+    }
+    return sorted(known.get(key, []))
+
+
+def _near(known: Sequence[str], value: Any) -> Iterator[str]:
+    """Yield a line where a free word is nearly a known one."""
+    for near in [] if value in known else get_close_matches(str(value), known, 1, ALIKE):
+        yield f"found '{value}'. Did you mean '{near}'?"
 
 
 def _misspelt(place: Keys, settings: Mapping[str, Any]) -> Iterator[Fault]:
     """Yield words, which are free, that are nearly those that others have."""
     words = {"unit": UNITS, "source": SOURCES, "metric": sorted(_metrics())}
     for key, value in settings.items():
-        known = words.get(key, [])
-        for near in [] if value in known else get_close_matches(str(value), known, 1, ALIKE):
-            yield Fault((*place, key), f"found '{value}'. Did you mean '{near}'?")
+        yield from (Fault((*place, key), text) for text in _near(words.get(key, []), value))
 
 
 @cache

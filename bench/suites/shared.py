@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 
 from bench.cells import CELLS
 from bench.cells.baseline import Baseline
+from bench.cells.pretrain import SETTING_OF
 from bench.errors import SuiteError, choices
 from bench.files.validation_errors import explain
 from bench.files.yaml_file import load_yaml, yaml_files
@@ -218,7 +219,10 @@ def check_known(keys: Iterable[str], known: list[str], key_path: str) -> None:
     """
     for key in keys:
         if key not in known:
-            raise SuiteError(f"{key_path}.{key}: unknown key. {choices(key, known)}")
+            rest = f"unknown key. {choices(key, known)}"
+            if key in SETTING_OF:
+                rest = f"is a metric; the setting is {SETTING_OF[key]}: NAME"
+            raise SuiteError(f"{key_path}.{key}: {rest}")
 
 
 def _settings_in(entry: SharedScaleEntry) -> Iterator[tuple[str, str, list[str]]]:

@@ -7,7 +7,9 @@ from typing import Any
 
 from bench.cells import CELLS
 from bench.cells.cell import Cell
+from bench.cells.pretrain import SETTING_OF
 from bench.errors import PublishedError, SuiteError, choices
+from bench.metric_files import FOLDERS, metric_files
 from bench.papers.questions import questions
 from bench.papers.reader import NO_PAPER, Paper, load_paper
 from bench.papers.tolerances import tolerance_of
@@ -81,14 +83,45 @@ def check_chosen(suite: Suite, path: Path, scales: Iterable[Sequence[Cell]]) -> 
             one that is needed.
 
     Raises:
-        SuiteError: a comparison, check, table or figure asks for cells that are not there.
+        SuiteError: a comparison, check, table or figure asks for cells that are not there, or for
+            a metric of the user's own that no cell names.
     """
+    pending: list[_Choice | _OwnMetric]
     pending = [_Choice(at, named) for at, named in _choices_of_cells(suite)]
+    pending += [
+        _OwnMetric(at, name, path.parent) for at, name in _metrics(suite) if name in SETTING_OF
+    ]
     cells_of = iter(scales)
     while pending and (cells := next(cells_of, None)) is not None:
         pending = [choice for choice in pending if not choice.finds(cells)]
     if pending:
         raise SuiteError(f"{path}: {pending[0].fault()}")
+
+
+class _OwnMetric:
+    """The number of a file beside the suite, which some cell has to name."""
+
+    def __init__(self, at: str, metric: str, suites: Path) -> None:
+        self.at, self.metric, self.setting, self.suites = at, metric, SETTING_OF[metric], suites
+
+    def finds(self, cells: Sequence[Cell]) -> bool:
+        """Return whether one of the cells names a file."""
+        return any(getattr(cell, self.setting, None) is not None for cell in cells)
+
+    def fault(self) -> str:
+        """Return what is not found, with its place and the remedy."""
+        file = f"{self.suites / FOLDERS[self.setting]}/NAME.py"
+        return f"{self.at}: no cell has {self.metric}; {self.setting}: NAME measures it by {file}"
+
+
+def _metrics(suite: Suite) -> Iterator[tuple[str, str | None]]:
+    """Yield the metrics that a suite names, each with its place in the file."""
+    yield from ((f"tables.{i}.metric", table.metric) for i, table in enumerate(suite.tables))
+    for i, figure in enumerate(suite.figures):
+        yield from ((f"figures.{i}.y", quantity.y) for quantity in figure.quantities)
+    for claim, checks in suite.claims.items():
+        yield from ((f"claims.{claim}.{i}.metric", check.metric) for i, check in enumerate(checks))
+    yield from ((comparison.key_path("metric"), comparison.metric) for comparison in suite.compare)
 
 
 class _Choice:
@@ -192,7 +225,11 @@ def _check_names(suite: Suite, path: Path) -> None:
     named += _named_by_figures(suite, settings, metrics)
     for key_path, name, known in named:
         if name is not None and name not in known:
-            raise SuiteError(f"{path}: {key_path}: found '{name}'. {choices(name, known)}")
+            rest = choices(name, known)
+            for metric, setting in SETTING_OF.items():
+                if name in metric_files(path.parent, setting) and metric in known:
+                    rest = f"The number that {setting}: {name} measures is called {metric}."
+            raise SuiteError(f"{path}: {key_path}: found '{name}'. {rest}")
 
 
 def _named_by_comparisons(suite: Suite, metrics: list[str], settings: list[str]) -> NamedChecks:

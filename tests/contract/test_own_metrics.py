@@ -111,6 +111,20 @@ SEEN = {
         "suites/digits.yaml: fixed.record: record 'score' is unknown. Allowed here: hardest",
         suite={"fixed.record": "score"},
     ),
+    "a metric that no cell names": Mistake(
+        "suites/digits.yaml: tables.1.metric: no cell has own_record; record: NAME measures it by "
+        "suites/records/NAME.py",
+        suite={"fixed.record": None},
+    ),
+    "a file in place of its metric": Mistake(
+        "suites/digits.yaml: tables.0.metric: found 'score'. The number that evaluate: score "
+        "measures is called own_evaluation.",
+        suite={"tables": [{"title": "x", "metric": "score", "rows": ["loss"]}]},
+    ),
+    "a metric in place of its setting": Mistake(
+        "suites/digits.yaml: fixed.own_evaluation: is a metric; the setting is evaluate: NAME",
+        suite={"fixed.own_evaluation": "score"},
+    ),
     "no function of the name": Mistake(
         f"{E}: no function 'score'; there are scores", SCORE.replace("def score", "def scores")
     ),
