@@ -61,25 +61,30 @@ def telling_settings(cells: Sequence[Cell]) -> list[str]:
     return without_followers(points, nulls_tell=False)
 
 
-def without_followers(points: Sequence[Mapping[str, Any]], *, nulls_tell: bool = True) -> list[str]:
+def without_followers(
+    points: Sequence[Mapping[str, Any]], *, nulls_tell: bool = True, given: Sequence[str] = ()
+) -> list[str]:
     """Return the names of settings without those that follow from the others.
 
     Of two that follow from each other the one that comes first is kept: `FIRST`, then their order.
 
     Args:
         points: settings by name, the same names in each.
+        given: settings that are named anyway; they and what follows from them are left out.
         nulls_tell: a null tells as much as a value; else a setting of `FIRST` is kept where it
             follows from nulls alone, so that a loss without an alpha is named.
     """
     names = [name for name in FIRST if name in points[0]]
     names += [name for name in points[0] if name not in names]
     names = [n for n in names if any(point.get(n) != points[0][n] for point in points)]
+    names = [name for name in names if name not in given]
     for name in reversed(names[:]):
-        rest = [other for other in names if other != name]
+        others = [other for other in names if other != name]
+        rest = [*given, *others]
         if _follows(
             name, _known(rest, points) if name in FIRST and not nulls_tell else rest, points
         ):
-            names = rest
+            names = others
     return names
 
 

@@ -12,7 +12,7 @@ from bench.analysis.measured import Measured
 from bench.analysis.room import Room, Rooms, raw_inputs, room_lines
 from bench.analysis.statistics import Interval, t_interval
 from bench.cells.cell import Cell
-from bench.cells.groups import telling_settings
+from bench.cells.groups import telling_settings, without_followers
 from bench.report.tables import (
     Entry,
     Table,
@@ -87,7 +87,7 @@ def _found(
 
 def _place(asked: MeasuredTable, cell: Cell) -> tuple[Any, ...] | None:
     """Return the values of a cell's row and column; None where the table leaves it out."""
-    known = cell.settings
+    known = cell.known
     if any(known.get(name) != value for name, value in asked.where.items()):
         return None
     column = known.get(asked.columns) if asked.columns else asked.metric
@@ -234,7 +234,32 @@ def shown_tables(suite: Suite, cells: Sequence[Cell]) -> list[MeasuredTable]:
         suite: as the scale shows it (`with_stand_ins`).
         cells: of the suite, baselines left out.
     """
-    return suite.tables or made_tables(suite, cells)
+    return own_tables(suite, cells) or made_tables(suite, cells)
+
+
+def own_tables(suite: Suite, cells: Sequence[Cell]) -> list[MeasuredTable]:
+    """Return the suite's tables, whose means are over seeds alone.
+
+    Rows name the settings of the file, then all others that tell cells of a table apart.
+
+    Args:
+        suite: as the scale shows it (`with_stand_ins`).
+        cells: of the suite, baselines left out.
+    """
+    return [_with_all_rows(table, cells) for table in suite.tables]
+
+
+def _with_all_rows(table: MeasuredTable, cells: Sequence[Cell]) -> MeasuredTable:
+    points = {
+        cell.but_seed: {name: value for name, value in cell.known.items() if name != "seed"}
+        for cell in cells
+        if table.metric in type(cell).metrics and _place(table, cell) is not None
+    }
+    names = dict.fromkeys(name for point in points.values() for name in point)
+    alike = [{name: point.get(name) for name in names} for point in points.values()]
+    named = [*table.rows, *([table.columns] if table.columns else [])]
+    rows = without_followers(alike, given=named) if alike else []
+    return table.model_copy(update={"rows": [*table.rows, *rows]})
 
 
 def made_tables(suite: Suite, cells: Sequence[Cell]) -> list[MeasuredTable]:

@@ -20,7 +20,7 @@ from bench.papers.reader import Artifact, Claim, Paper, Protocol
 from bench.report.effects import ArtifactEffects, artifact_effects, other_data_table
 from bench.report.formats import to_csv, to_latex
 from bench.report.learning_curves import learning_curves, trainings
-from bench.report.measured import measured_table
+from bench.report.measured import measured_table, own_tables
 from bench.report.origin import Origin, citation, origin_of
 from bench.report.page import Page
 from bench.report.paper_table import printed_notes
@@ -254,7 +254,7 @@ def _listed(evidence: Evidence, cells: Sequence[Cell]) -> list[str]:
 def _measured(evidence: Evidence) -> list[Table]:
     made = (
         measured_table(t, evidence.done, evidence.rooms, evidence.scale, evidence.failed)
-        for t in evidence.suite.tables
+        for t in own_tables(evidence.suite, evidence.cells)
     )
     return [table for table in made if table is not None]
 

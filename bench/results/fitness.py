@@ -11,7 +11,11 @@ Failed = Sequence[tuple[Cell, str]]
 """Cells whose last attempt failed, each with the reason."""
 Origins = Sequence[tuple[Cell, Mapping[str, Any]]]  # finished cells with their flat provenance
 
-DATA = ("dataset", "detect_dataset")  # settings that name data
+DATA = (
+    "sample_rate", "detector", "dataset", "detect_dataset",
+    "word_recordings", "speaker_recordings", "recordings",
+)  # fmt: skip
+"""Settings that name data, behind those that say what of it is read."""
 FINGERPRINTS = {"dataset": DATA, "trained.dataset": DATA, "evaluated_on": ("evaluated_on",)}
 """Fingerprints of data in provenance, with the settings that name the data."""
 PARTS = ("", "trained.")  # of provenance: where the cell was evaluated, where it was trained

@@ -252,7 +252,8 @@ class Comparison(RowsAndCells):
 class TableBase(Record):
     """Which cells a table shows, and in which order."""
 
-    rows: Annotated[list[str], Field(min_length=1)]  # settings
+    rows: Annotated[list[str], Field(min_length=1)]  # settings; others that tell cells apart
+    # follow them, so means are over seeds alone
     columns: str | None = None  # a setting
     where: dict[str, Scalar] = {}  # only the cells with these settings
     baseline: Scalar = None  # a value of a row or column: gains over it are shown

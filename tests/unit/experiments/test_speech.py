@@ -12,6 +12,7 @@ from torch.testing import assert_close
 from bench.cells.speech import Speech, SpeechBaseline
 from bench.data.streams import Purpose, stream
 from bench.errors import DataFailure, Interrupted, LaunchError
+from bench.results.fitness import unfit
 from bench.results.folder import CellFolder
 
 pytest.importorskip("transformers")
@@ -214,3 +215,17 @@ def test_baselines_drop_a_training_that_they_do_not_have() -> None:
     assert baseline("labels").id != baseline("labels", lr=1.0).id
     with pytest.raises(ValidationError, match="lr is needed with baseline 'labels'"):
         baseline("labels", lr=None)
+
+
+def test_other_recordings_are_other_data_and_changed_ones_are_marked() -> None:
+    known = [("a", None, 8000), ("b", None, 8000), ("a", "b", 8000), ("a", None, 16000)]
+    origins = [
+        (speech(recordings=r, word_recordings=w, sample_rate=rate, seed=seed),
+         {"dataset": f"{r} {w} {rate}"})
+        for r, w, rate in known
+        for seed in (0, 1)
+    ]  # fmt: skip
+    assert unfit(origins, []) == {}
+    origins[0] = (origins[0][0], {"dataset": "changed"})
+    why = "a was not the same data for 1 cell and 1 cell (fingerprints changed, a None 8000)"
+    assert unfit(origins, []) == {cell.id: why for cell, _ in origins[:2]}

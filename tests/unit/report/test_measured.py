@@ -4,10 +4,12 @@ from typing import Any
 
 from bench.cells import CELLS
 from bench.report.formats import to_markdown
-from bench.report.measured import measured_table
+from bench.report.measured import measured_table, own_tables
 from bench.results.reader import Finished
+from bench.suites.load import load_suite
 from bench.suites.suite import MeasuredTable
 from tests.fakes.cells import small_cell
+from tests.fakes.paths import SUITES
 
 ASKED = MeasuredTable(title="kNN", metric="knn_top1", rows=["loss"], columns="batch_size")
 
@@ -71,3 +73,25 @@ def test_one_seed_has_no_interval_and_no_result_no_table() -> None:
     assert measured_table(ASKED, []) is None
     elsewhere = ASKED.model_copy(update={"where": {"loss": "dcl"}})
     assert measured_table(elsewhere, [(cell, Finished({"knn_top1": 50.0}, {}))]) is None
+
+
+def test_a_mean_is_over_seeds_alone() -> None:
+    """A setting that the file does not name gets a column; one that follows gets none."""
+    settings = [("infonce", 0.1, 2), ("infonce", 0.2, 2), ("dcl", 0.1, 3), ("dcl", 0.2, 3)]
+    cells = [
+        small_cell(loss=loss, tau=tau, epochs=epochs, seed=seed)
+        for loss, tau, epochs in settings
+        for seed in (0, 1, 2)
+    ]
+    asked = ASKED.model_copy(update={"columns": None, "where": {"experiment": "pretrain"}})
+    suite = load_suite(SUITES / "dcl-table-16.yaml")
+    (table,) = own_tables(suite.model_copy(update={"tables": [asked]}), cells)
+    assert table.rows == ["loss", "tau"]
+    done = [(c, Finished({"knn_top1": 100 * c.settings["tau"] + c.seed}, {})) for c in cells]
+    shown = measured_table(table, list(done))
+    assert shown is not None
+    assert [entry.text for entry in shown.rows[0]] == ["dcl", "0.1", "11.00 ± 2.48"]
+    assert len(shown.rows) == 4
+    nothing = asked.model_copy(update={"where": {"experiment": "speech"}})
+    suite = suite.model_copy(update={"tables": [nothing]})
+    assert own_tables(suite, cells) == [nothing]
