@@ -19,6 +19,8 @@ from bench.cells.losses import LOSSES
 from bench.cells.view_recipes import Share
 
 SetName = Annotated[str, Field(pattern=r"^\w[\w.+-]*$", max_length=100)]
+LEAST_FRAMES = 4  # of a recording: two are masked, and each has a distractor
+SAMPLES_PER_FRAME = {"wav2vec2-base": 320, "wav2vec2-small": 80, "wav2vec2-tiny": 80}
 TASKS = ("speaker", "word")
 ACCURACIES = tuple(f"{task}_top1" for task in TASKS)
 OPTIONS = ("alpha", "tau_beta", "form")
@@ -151,6 +153,10 @@ class Speech(StepsAxis, Recordings, Cell):
                 raise ValueError(f"{name} is needed with loss '{self.loss}'")
             if name not in (*loss.needs, *loss.may) and getattr(self, name) is not None:
                 raise ValueError(f"{name} has no meaning with loss '{self.loss}'")
+        frames = round(self.crop_s * self.sample_rate) // SAMPLES_PER_FRAME[self.arch]
+        most = max(LEAST_FRAMES, frames) - 1
+        if most < self.K:
+            raise ValueError(f"K {self.K}: a crop of {self.crop_s} s has {most} other frames")
         if self.gumbel_end > self.gumbel_start:
             raise ValueError("gumbel_end is above gumbel_start: the temperature falls")
         if self.lr_schedule == "plateau":

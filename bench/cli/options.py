@@ -146,7 +146,7 @@ Limit = Annotated[
 
 REASONS = {
     "code": "an error in the code; the log has the traceback; `--retry-failed` tries again",
-    "data": "the data set is missing, damaged or too small for the settings; once it is there, "
+    "data": "a data set is missing, damaged or too small for the settings; once that is mended, "
     "`--retry-failed` tries again",
     "diverged": "a loss or an estimate became infinite or not a number",
     "oom": "out of memory, or its worker was killed repeatedly",

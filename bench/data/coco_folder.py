@@ -17,7 +17,7 @@ from pycocotools import mask as rle
 
 from bench.cells.datasets import DRAWN, Learnt
 from bench.data.boxed import BoxedPart, BoxedSet, Pixels
-from bench.data.catalogue import PartFiles, part_files
+from bench.data.catalogue import Part, PartFiles, part_files
 from bench.data.decode import read_image
 from bench.data.images import fingerprint_of
 from bench.data.shapes import draw_shapes
@@ -41,18 +41,34 @@ def load_coco_folder(name: str, root: Path, learns: Learnt) -> BoxedSet:
         DataMissing: there is no such folder, or it lacks a part.
         DataTorn: an annotation is not as COCO writes it, or an image is missing.
     """
-    files = {part: part_files(name, root, part, learns) for part in ("train", "test")}
+    parts: tuple[Part, ...] = ("train", "test")
+    files = {part: part_files(name, root, part, learns) for part in parts}
     truths = [read_annotations(own.annotations, learns) for own in files.values()]
-    ids = [sorted(category["id"] for category in truth["categories"]) for truth in truths]
-    named = [truth["categories"][0].get("keypoints") for truth in truths]
-    if ids[0] != ids[1] or (learns == "keypoints" and named[0] != named[1]):
-        raise DataTorn(f"{files['test'].annotations}: its categories are not those of train")
+    _check_same_categories(files, truths[0]["categories"], truths[1]["categories"], learns)
     pairs = list(zip(files.values(), truths, strict=True))
     signed = [line for own, truth in pairs for line in _signed(own, truth)]
-    parts = [
+    boxed = [
         BoxedPart(truth, partial(_pixels, own.images, truth["images"])) for own, truth in pairs
     ]
-    return BoxedSet(name, fingerprint_of(signed), *parts)
+    return BoxedSet(name, fingerprint_of(signed), *boxed)
+
+
+def _check_same_categories(
+    files: dict[Part, PartFiles], train: list[CocoEntry], test: list[CocoEntry], learns: Learnt
+) -> None:
+    """Raise a DataTorn for the first category that the test part alone has, or has otherwise."""
+    path, learnt = files["test"].annotations, {entry["id"]: entry for entry in train}
+    if lost := learnt.keys() - {entry["id"] for entry in test}:
+        name = learnt[min(lost)].get("name")
+        raise DataTorn(f"{path}: categories: id {min(lost)} ({name}) of train is missing")
+    keys = ("name", "frequency", *(["keypoints"] if learns == "keypoints" else []))
+    for place, entry in enumerate(test):
+        at = f"{path}: categories[{place}]: id {entry['id']}"
+        if (own := learnt.get(entry["id"])) is None:
+            raise DataTorn(f"{at} ({entry.get('name')}) is no category of train")
+        for key in keys:
+            if entry.get(key) != own.get(key):
+                raise DataTorn(f"{at} has {key} {entry.get(key)!r}, in train {own.get(key)!r}")
 
 
 def read_annotations(path: Path, learns: Learnt) -> CocoEntry:
@@ -82,8 +98,8 @@ def read_annotations(path: Path, learns: Learnt) -> CocoEntry:
         if isinstance(image, dict) and isinstance(image.get("coco_url"), str):
             image.setdefault("file_name", "/".join(image["coco_url"].split("/")[-2:]))
     _check(path, truth, "images", partial(_image_fault, kinds if federated else None))
-    known = {"images": {entry["id"] for entry in truth["images"]}, "categories": kinds}
-    _check(path, truth, "annotations", partial(_object_fault, known, learns, len(points)))
+    images = {entry["id"]: entry for entry in truth["images"]}
+    _check(path, truth, "annotations", partial(_object_fault, images, kinds, learns, len(points)))
     objects = [
         {"area": entry["bbox"][2] * entry["bbox"][3], "iscrowd": 0} | entry | {"id": number}
         for number, entry in enumerate(truth["annotations"], start=1)
@@ -164,19 +180,35 @@ def _image_fault(kinds: Iterable[int] | None, entry: CocoEntry) -> str | None:
 
 
 def _object_fault(
-    known: dict[str, set[int]], learns: Learnt, points: int, entry: CocoEntry
+    images: dict[int, CocoEntry], kinds: set[int], learns: Learnt, points: int, entry: CocoEntry
 ) -> str | None:
-    for key, table in (("image_id", "images"), ("category_id", "categories")):
-        if type(entry.get(key)) is not int or entry[key] not in known[table]:
+    for key, known in (("image_id", images.keys()), ("category_id", kinds)):
+        if type(entry.get(key)) is not int or entry[key] not in known:
+            table = "images" if key == "image_id" else "categories"
             return f"{key} {entry.get(key)!r} is none of {table}"
-    box = entry.get("bbox")
-    if not isinstance(box, list) or len(box) != 4 or not all(map(_is_number, box)):
-        return f"bbox must be 4 numbers (left, top, width, height), found {box!r}"
+    image = images[entry["image_id"]]
+    if (why := _box_fault(entry.get("bbox"), image)) is not None:
+        return why
     if not _is_number(entry.get("area", 0)) or entry.get("iscrowd", 0) not in (0, 1):
         return "area must be a number, and iscrowd 0 or 1"
     if learns == "keypoints":
         return _points_fault(entry.get("keypoints"), points)
-    return _mask_fault(entry.get("segmentation")) if learns == "masks" else None
+    return _mask_fault(entry.get("segmentation"), image) if learns == "masks" else None
+
+
+def _box_fault(box: Any, image: CocoEntry) -> str | None:
+    """Return what is wrong with a box; COCO has boxes without an area, which are left out later."""
+    if not isinstance(box, list) or len(box) != 4 or not all(map(_is_number, box)):
+        return f"bbox must be 4 numbers (left, top, width, height), found {box!r}"
+    left, top, width, height = box
+    if width < 0 or height < 0:
+        return f"bbox is left, top, width and height, found a side below 0: {box!r}"
+    across = left < image["width"] and left + width > 0
+    down = top < image["height"] and top + height > 0
+    if width and height and not (across and down):
+        size = f"{image['width']} x {image['height']} pixels"
+        return f"bbox {box!r} lies outside its image, which has {size}"
+    return None
 
 
 def _points_fault(found: Any, points: int) -> str | None:
@@ -188,12 +220,15 @@ def _points_fault(found: Any, points: int) -> str | None:
     return None
 
 
-def _mask_fault(found: Any) -> str | None:
+def _mask_fault(found: Any, image: CocoEntry) -> str | None:
     if isinstance(found, dict):
         runs = isinstance(found.get("counts"), list | str)
         sides = isinstance(found.get("size"), list) and len(found["size"]) == 2
         if not runs or not sides:
             return "segmentation needs counts, and a size of 2 numbers"
+        if found["size"] != [image["height"], image["width"]]:
+            size = f"height {image['height']} and width {image['width']}"
+            return f"size of segmentation is {found['size']}, its image has {size}"
         return None if _is_rle(found) else "counts of segmentation are not runs of its size"
     if not isinstance(found, list) or not found:
         return "has no segmentation, which detector 'mask-rcnn' needs"

@@ -6,7 +6,7 @@ A folder of one's own has a table `recordings.csv`, or the layout `train/<word>/
 
 import csv
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from bench.data.catalogue import is_there
 from bench.errors import DataError, DataMissing, DataTorn
 
 ENDINGS = (".wav", ".flac")
+OTHER_ENDINGS = (".mp3", ".ogg", ".opus", ".m4a", ".aac", ".aif", ".aiff")
 TABLE = "recordings.csv"
 PARTS = ("train", "test")
 COLUMNS = ("file", "part", *TASKS)
@@ -70,9 +71,9 @@ def list_recordings(name: str, root: Path) -> list[ListedRecording]:
     if name in KNOWN:
         rows = list(KNOWN[name].rows(folder))
     elif (folder / TABLE).exists():
-        rows = list(_of_table(folder, folder / TABLE))
+        rows = list(_with_one_spelling(_of_table(folder, folder / TABLE)))
     else:
-        rows = list(_of_folders(folder))
+        rows = list(_with_one_spelling(_of_folders(folder)))
     if not any(row.part == "train" for row in rows):
         raise DataMissing(f"{name}: no training recordings in {folder}.")
     for task in TASKS:
@@ -80,32 +81,62 @@ def list_recordings(name: str, root: Path) -> list[ListedRecording]:
         for row in rows:
             if getattr(row, task) not in known:
                 label = getattr(row, task) or "(none)"
-                raise DataError(f"{row.path}: {task} {label} is in the test part alone")
+                why = f"{row.path}: {task} {label} is in the test part alone"
+                if task == "speaker" and row.word:
+                    why += f"; to test words on new speakers, leave the column out of {TABLE}"
+                raise DataError(why)
     return rows
 
 
-def _files(folder: Path, pattern: str) -> list[Path]:
-    found = (path for path in folder.glob(pattern) if path.suffix.lower() in ENDINGS)
-    return sorted(path for path in found if not path.name.startswith("."))
+def _files(folder: Path, pattern: str, endings: Sequence[str] = ENDINGS) -> list[Path]:
+    found = (path for path in folder.glob(pattern) if path.suffix.lower() in endings)
+    return sorted(
+        path
+        for path in found
+        if not any(name.startswith(".") for name in path.relative_to(folder).parts)
+    )
 
 
 def _of_folders(folder: Path) -> Iterator[ListedRecording]:
+    """Yield the recordings of the classes' folders.
+
+    Raises:
+        DataTorn: a recording lies elsewhere, or is neither WAV nor FLAC.
+    """
     for part in PARTS:
-        for path in _files(folder / part, "*/*"):
+        own = _files(folder / part, "*/*")
+        for path in _files(folder / part, "**/*", ENDINGS + OTHER_ENDINGS):
+            if path.suffix.lower() in OTHER_ENDINGS:
+                raise DataTorn(f"{path}: only WAV and FLAC are read")
+            if len(path.relative_to(folder / part).parts) != 2:
+                raise DataTorn(f"{path}: needs the place {part}/<word>/<file>, or a {TABLE}")
+        for path in own:
             yield ListedRecording(path, part, word=path.parent.name)
+
+
+def _with_one_spelling(rows: Iterable[ListedRecording]) -> Iterator[ListedRecording]:
+    """Yield the rows.
+
+    Raises:
+        DataTorn: two labels of a task differ in case or in spaces alone.
+    """
+    first: dict[tuple[str, str], ListedRecording] = {}
+    for row in rows:
+        for task in TASKS:
+            label: str = getattr(row, task)
+            other = first.setdefault((task, " ".join(label.casefold().split())), row)
+            if (spelt := getattr(other, task)) != label:
+                raise DataTorn(
+                    f"{row.path}: {task} {label!r} and {spelt!r} of {other.path} differ in case or "
+                    "spaces alone; write both alike, or more unlike"
+                )
+        yield row
 
 
 def _of_table(folder: Path, table: Path) -> Iterator[ListedRecording]:
     """Yield the rows of a table with the columns file, part, and speaker, word or both."""
-    lines = list(_csv(table))
-    heads = list(lines[0][1]) if lines else []
-    if not {"file", "part"} <= set(heads) or not set(heads) <= set(COLUMNS):
-        raise DataTorn(
-            f"{table}: needs the columns file, part, and speaker, word or both; "
-            f"found {', '.join(map(str, heads)) or 'no row'}"
-        )
     seen: set[str] = set()
-    for line, cells in lines:
+    for line, cells in _csv(table, COLUMNS):
         name, part = cells["file"] or "", cells["part"]
         pure = PurePosixPath(name)
         if not name or pure.is_absolute() or ".." in pure.parts:
@@ -120,19 +151,44 @@ def _of_table(folder: Path, table: Path) -> Iterator[ListedRecording]:
                 raise DataTorn(f"{table}: line {line}: no {task}")
         seen.add(name)
         yield ListedRecording(folder / name, part, **labels)
+    if not seen:
+        raise DataTorn(f"{table}: has no row below its head")
 
 
-def _csv(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the number and the cells of each line of a file with a head."""
+def _csv(path: Path, only: Sequence[str] = ()) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the number and the cells of each line of a file with a head.
+
+    Args:
+        path: the file.
+        only: the columns that it may have, of which it has the first two; none: any.
+
+    Raises:
+        DataTorn: what is wrong with it.
+    """
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             reader = csv.DictReader(file, strict=True)
+            heads = list(reader.fieldnames or ())
+            if (why := _head_fault(heads, only)) is not None:
+                raise DataTorn(f"{path}: {why}")
             for cells in reader:
                 if None in cells or None in cells.values():
                     raise DataTorn(f"{path}: line {reader.line_num}: not as many cells as heads")
                 yield reader.line_num, cells
     except (OSError, ValueError, csv.Error) as fault:
         raise DataTorn(f"{path}: cannot be read as a table: {fault}") from fault
+
+
+def _head_fault(heads: Sequence[str], only: Sequence[str]) -> str | None:
+    """Return what is wrong with the names of columns."""
+    if twice := [name for name in heads if heads.count(name) > 1]:
+        return f"the column {twice[0]!r} stands twice"
+    needs = "needs the columns file, part, and speaker, word or both"
+    if lost := [name for name in only[:2] if name not in heads]:
+        return f"{needs}; there is no column {lost[0]!r}"
+    if strays := [name for name in heads if only and name not in only]:
+        return f"{needs}; found {strays[0]!r} too"
+    return None
 
 
 def _fsdd(folder: Path) -> Iterator[ListedRecording]:

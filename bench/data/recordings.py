@@ -6,6 +6,7 @@ one each recording is read when it is needed.
 
 import io
 import math
+import struct
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -176,6 +177,8 @@ def _wave(content: bytes, path: Path, sample_rate: int, least: int) -> Wave:
     except Exception as fault:  # libsndfile's and Python's own
         why = str(fault).rpartition(": ")[2].rstrip(".")  # without the name of a buffer
         raise DataTorn(f"{path}: not a readable recording ({why})") from fault
+    if _is_cut(content):
+        raise DataTorn(f"{path}: is cut off: its head says that more samples follow")
     if not RATES[0] <= rate <= RATES[1]:
         raise DataTorn(f"{path}: {rate} Hz; {RATES[0]} to {RATES[1]} are allowed")
     wave = samples.mean(axis=1, dtype=np.float64)
@@ -187,6 +190,21 @@ def _wave(content: bytes, path: Path, sample_rate: int, least: int) -> Wave:
     if len(wave) < least:
         raise DataTorn(f"{path}: {len(wave)} samples at {sample_rate} Hz; at least {least} needed")
     return normalised(wave)
+
+
+def _is_cut(content: bytes) -> bool:
+    """Return whether a WAV ends before its samples do, which libsndfile takes for their end.
+
+    Who writes into a pipe does not know the length and puts a very large one.
+    """
+    place = 12  # behind RIFF, the size and WAVE
+    while content.startswith(b"RIFF") and place + 8 <= len(content):
+        kind, size = struct.unpack_from("<4sI", content, place)
+        place += 8
+        if kind == b"data":
+            return bool(len(content) - place < size <= MOST_OF_FILE)
+        place += size + size % 2
+    return False
 
 
 def normalised(wave: np.ndarray[Any, np.dtype[np.float64]]) -> Wave:

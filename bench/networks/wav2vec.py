@@ -12,6 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from bench.cells.speech import LEAST_FRAMES
+
 if TYPE_CHECKING:
     from transformers import Wav2Vec2Config, Wav2Vec2ForPreTraining
 
@@ -35,7 +37,6 @@ SIZES: dict[str, dict[str, Any]] = {
     },
 }  # fmt: skip
 """What differs from transformers' `Wav2Vec2Config`, by architecture."""
-LEAST_FRAMES = 4  # of a recording: two are masked, and each has a distractor
 
 
 def config_of(arch: str) -> "Wav2Vec2Config":

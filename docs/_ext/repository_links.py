@@ -1,8 +1,9 @@
 """Links of the manual to files of the repository that are no pages of it.
 
 On a code host `[CHANGELOG.md](../../CHANGELOG.md)` leads to the file. In the built manual it leads
-to the copy of that page, a link to a page of reference results to the results site, and any other
-one is the file's path. A file that does not exist is a warning, and with that an error.
+to the copy of that page, a link to the cells of an experiment to the reference of settings, one to
+a page of reference results to the results site, and any other one is the file's path. A file that
+does not exist is a warning, and with that an error.
 """
 
 import os
@@ -53,6 +54,7 @@ def _changed(link: "re.Match[str]", folder: Path, docname: str) -> str:
     if not path.exists():
         LOGGER.warning("link to %s, which does not exist", target, location=docname)
     copies = {ROOT / source: page for page, source in COPIES.items()}
+    copies |= {ROOT / "bench/cells" / f"{kind}.py": "settings" for kind in ("detection", "speech")}
     if path in copies:
         page = os.path.relpath(DOCS / "generated" / copies[path], folder)
         return f"[{words}]({page}.md{'#' + anchor if anchor else ''})"

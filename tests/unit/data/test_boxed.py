@@ -144,6 +144,22 @@ FAULTS: dict[str, tuple[Change, str]] = {
         lambda t: t["annotations"][2].update(bbox=[1, 2, 3]),
         "annotations[2]: bbox must be 4 numbers (left, top, width, height), found [1, 2, 3]",
     ),
+    "side": (
+        lambda t: t["annotations"][2].update(bbox=[1, 1, -1, 3]),
+        "annotations[2]: bbox is left, top, width and height, found a side below 0: [1, 1, -1, 3]",
+    ),
+    "box outside": (
+        lambda t: t["annotations"][2].update(bbox=[8, 1, 2, 3]),
+        "annotations[2]: bbox [8, 1, 2, 3] lies outside its image, which has 8 x 6 pixels",
+    ),
+    "box above": (
+        lambda t: t["annotations"][2].update(bbox=[1, -3, 2, 3]),
+        "annotations[2]: bbox [1, -3, 2, 3] lies outside its image, which has 8 x 6 pixels",
+    ),
+    "turned mask": (
+        lambda t: t["annotations"][1].update(segmentation={"size": [8, 6], "counts": [0, 48]}),
+        "annotations[1]: size of segmentation is [8, 6], its image has height 6 and width 8",
+    ),
     "crowd": (
         lambda t: t["annotations"][2].update(iscrowd=2),
         "annotations[2]: area must be a number, and iscrowd 0 or 1",
@@ -301,11 +317,34 @@ def test_files_that_do_not_fit_are_named(tmp_path: Path) -> None:
     assert told() == f"{path}: images[0]: there is no file {image}"
     path.write_text("{")
     assert told().startswith(f"{path}: cannot be read as JSON: Expecting property name")
-    other = copy.deepcopy(TRUTH)
-    other["categories"].append({"id": 1, "name": "bee"})
-    write(tmp_path, TRUTH)
-    path = write(tmp_path, other, "val")
-    assert told() == f"{path}: its categories are not those of train"
+
+
+LISTS = ("neg_category_ids", "not_exhaustive_category_ids")
+CATEGORIES: list[tuple[Change, str]] = [
+    (lambda t: t["categories"].append({"id": 1, "name": "bee", "frequency": "r"}),
+     "categories[2]: id 1 (bee) is no category of train"),
+    (lambda t: [t["categories"].pop(), [i.update(neg_category_ids=[]) for i in t["images"]]],
+     "categories: id 4 (ant) of train is missing"),
+    (lambda t: t["categories"][1].update(name="bee"),
+     "categories[1]: id 4 has name 'bee', in train 'ant'"),
+    (lambda t: t["categories"][0].update(frequency="c"),
+     "categories[0]: id 20 has frequency 'c', in train 'f'"),
+    (lambda t: [entry.pop("frequency") for entry in t["categories"]]
+     + [entry.pop(key) for entry in t["images"] for key in LISTS],
+     "categories[0]: id 20 has frequency None, in train 'f'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "told"), CATEGORIES)
+def test_both_parts_have_the_same_categories(tmp_path: Path, change: Change, told: str) -> None:
+    truth = of_lvis()
+    change(truth)
+    truth["annotations"] = [a for a in truth["annotations"] if a["category_id"] == 20]
+    write(tmp_path, of_lvis())
+    path = write(tmp_path, truth, "val")
+    with pytest.raises(DataTorn) as error:
+        load_boxed("mine", tmp_path, "boxes")
+    assert str(error.value) == f"{path}: {told}"
 
 
 def test_shapes_are_drawn_alike_and_their_masks_fit_their_boxes() -> None:

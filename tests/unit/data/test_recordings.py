@@ -25,6 +25,14 @@ def sound(wave: Any = TONE, rate: int = 8000, **how: str) -> bytes:
     return file.getvalue()
 
 
+def of_a_pipe() -> bytes:
+    """Return a WAV whose head gives the largest length, as a program writes it into a pipe."""
+    whole = bytearray(sound())
+    place = whole.index(b"data") + 4
+    whole[4:8] = whole[place : place + 4] = b"\xff" * 4
+    return bytes(whole)
+
+
 def put(folder: Path, name: str, content: bytes = sound()) -> Path:
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -71,6 +79,7 @@ def wave_of(folder: Path, content: bytes, name: str = "a.wav", **settings: Any) 
         (sound(rate=44100), "odd.wav", 726),
         (sound(np.zeros(4000, np.float32)), "silent.wav", 4000),
         (sound(np.tile(TONE, 1200)), "ten-minutes.wav", 4_800_000),
+        (of_a_pipe(), "pipe.wav", 4000),
     ],
 )
 def test_recordings_of_every_form_become_one_channel_of_one_rate(
@@ -96,6 +105,10 @@ BAD: list[tuple[bytes, str]] = [
     (b"RIFF\0\0\0\0WAVE", r"not a readable recording \([^<]*\)"),
     (b"\x89PNG\r\n\x1a\n" + bytes(100), r"not a readable recording \([^<]*\)"),
     (b"fLaC" + bytes(60), r"not a readable recording \([^<]*\)"),
+    (sound()[:5000], "is cut off: its head says that more samples follow"),
+    (sound()[:-1], "is cut off: its head says that more samples follow"),
+    (sound(subtype="PCM_24")[:-3], "is cut off: its head says that more samples follow"),
+    (sound(format="FLAC")[:-400], r"not a readable recording \([^<]*\)"),
     (flac_with_a_hole(), r"not a readable recording \([^<]*\)"),
     (sound(np.zeros(0, np.float32)), "0 samples at 8000 Hz; at least 60 needed"),
     (sound(TONE[:1]), "1 samples at 8000 Hz; at least 60 needed"),
@@ -151,11 +164,42 @@ def word_of_test_alone(mine: Path) -> None:
         (pipe_in_place, "train/no/b.wav: is not a regular file"),
         (link_in_place, "train/no/b.wav: cannot be read .*|train/no/b.wav: is a link to nothing"),
         (word_of_test_alone, "test/maybe/a.wav: word maybe is in the test part alone"),
-        (lambda f: table(f, heads="file,part"), "recordings.csv: needs the columns .*no row"),
+        (lambda f: table(f, heads="file,part"), "recordings.csv: has no row below its head"),
         (
             lambda f: table(f, "a.wav,train", heads="file,parts"),
-            "recordings.csv: needs the columns .*; found file, parts",
+            "recordings.csv: needs the columns .*; there is no column 'part'",
         ),
+        (
+            lambda f: table(f, "a.wav,train,x,y,z", heads="file,part,word,age,speaker"),
+            "recordings.csv: needs the columns .*; found 'age' too",
+        ),
+        (
+            lambda f: table(f, "a.wav,train,x,y", heads="file,part,word,word"),
+            "recordings.csv: the column 'word' stands twice",
+        ),
+        (
+            lambda f: table(f, "a.wav,train,x,Yes", "b.wav,test,x,yes "),
+            "b.wav: word 'yes ' and 'Yes' of .*/a.wav differ in case or spaces alone; write both "
+            "alike, or more unlike",
+        ),
+        (
+            lambda f: put(f, "train/NO/a.wav"),
+            "train/no/a.wav: word 'no' and 'NO' of .*/train/NO/a.wav differ in case .*",
+        ),
+        (
+            lambda f: table(f, "a.wav,train,ann,yes", "b.wav,test,bob,yes"),
+            "b.wav: speaker bob is in the test part alone; to test words on new speakers, leave "
+            "the column out of recordings.csv",
+        ),
+        (
+            lambda f: put(f, "train/no/ann/b.wav"),
+            "train/no/ann/b.wav: needs the place train/<word>/<file>, or a recordings.csv",
+        ),
+        (
+            lambda f: put(f, "test/b.wav"),
+            "test/b.wav: needs the place test/<word>/<file>, or a recordings.csv",
+        ),
+        (lambda f: put(f, "train/no/b.mp3"), "train/no/b.mp3: only WAV and FLAC are read"),
         (lambda f: table(f, "a.wav,train,x"), "recordings.csv: line 2: not as many cells as heads"),
         (lambda f: table(f, "a.wav,dev,x,y"), ".*: part must be train or test, found 'dev'"),
         (lambda f: table(f, "../a.wav,train,x,y"), ".*: line 2: file '../a.wav' must lie below .*"),

@@ -9,7 +9,7 @@ import torch
 from pydantic import ValidationError
 from torch.testing import assert_close
 
-from bench.cells.speech import Speech, SpeechBaseline
+from bench.cells.speech import SAMPLES_PER_FRAME, Speech, SpeechBaseline
 from bench.data.streams import Purpose, stream
 from bench.errors import DataFailure, Interrupted, LaunchError
 from bench.results.fitness import unfit
@@ -229,3 +229,15 @@ def test_other_recordings_are_other_data_and_changed_ones_are_marked() -> None:
     origins[0] = (origins[0][0], {"dataset": "changed"})
     why = "a was not the same data for 1 cell and 1 cell (fingerprints changed, a None 8000)"
     assert unfit(origins, []) == {cell.id: why for cell, _ in origins[:2]}
+
+
+def test_more_distractors_than_frames_are_refused_before_anything_is_computed() -> None:
+    from bench.networks.wav2vec import SIZES, frames_of
+
+    for arch, samples in SAMPLES_PER_FRAME.items():
+        frames = frames_of(arch, 100 * samples + 400)
+        assert frames_of(arch, 99 * samples + 400) == frames - 1
+    assert SIZES.keys() == SAMPLES_PER_FRAME.keys()
+    assert speech(K=29).K == 29
+    with pytest.raises(ValidationError, match=r"K 100000: a crop of 0\.3 s has 29 other frames"):
+        speech(K=100_000)
