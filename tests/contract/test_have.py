@@ -2,6 +2,9 @@
 
 import shutil
 
+from pandas.testing import assert_frame_equal
+
+import bench
 from tests.fakes.results import cells_of, finish
 from tests.fakes.suites import SUITE
 from tests.fakes.workspace import Workspace
@@ -81,3 +84,17 @@ def test_doctor_counts_the_tables_that_no_digest_covers(workspace: Workspace) ->
 
 def _cells_detail(findings: list[dict[str, str]]) -> str:
     return next(finding["detail"] for finding in findings if finding["what"] == "cells")
+
+
+def test_where_exports_those_cells_alone(workspace: Workspace) -> None:
+    path = workspace.suite(SUITE)
+    finish(workspace.root / "results", cells_of(path, "tiny"), lambda c: {"mi_lower_bound": c.K})
+    chosen = {"K": 8, "mi_true": 2}
+    words = [word for name, value in chosen.items() for word in ("--where", f"{name}={value}")]
+    for to in ("part.tar", "tables"):
+        assert workspace.call("export", "small", "--to", to, *words).status == 0
+    assert workspace.call("--results", "there", "import", "part.tar").status == 0
+    kept = bench.load("small", where=chosen)
+    assert 0 < len(kept) < len(bench.load("small"))
+    for folder in ("there", "tables"):
+        assert_frame_equal(bench.load("small", results=folder), kept)

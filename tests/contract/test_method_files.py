@@ -359,3 +359,16 @@ def test_the_method_of_the_manual_is_interrupted_and_goes_on_to_the_bit(
     assert (compared.status, compared.json["same"]) == (0, 1), compared
     shown = workspace.call("show", "my-method", *sizes, "--json")
     assert shown.status == 0, shown.err
+
+
+@pytest.mark.slow
+def test_the_timm_network_of_the_manual_is_trained(workspace: Workspace) -> None:
+    """The page as it stands, but one cell of it, on few images."""
+    pytest.importorskip("timm")
+    workspace.suite(BLOCKS["my-vit.yaml"], "my-vit")
+    (command,) = re.findall(r"^bench (run my-vit.*)$", PAGE, re.MULTILINE)
+    small = ("--set", "train_images=64", "--where", "loss=dcl", *HERE, "--json")
+    ran = workspace.call(*command.split(), *small)
+    assert (ran.status, ran.json["done"]) == (0, 1), ran.err
+    (kept,) = (workspace.root / "results" / "pretrain").glob("*/cell.json")
+    assert '"arch": "timm:vit_tiny_patch16_224"' in kept.read_text()

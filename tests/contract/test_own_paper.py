@@ -1,6 +1,7 @@
 """A paper of one's own: the manual's example from YAML to a verdict, and mistakes in such files."""
 
 import re
+import shutil
 from pathlib import Path
 
 import jsonschema
@@ -36,7 +37,9 @@ def test_the_example_is_what_the_manual_shows() -> None:
 
 
 @pytest.mark.slow
-def test_a_paper_goes_from_yaml_to_a_page_with_a_verdict(written: Workspace) -> None:
+def test_a_paper_goes_from_yaml_to_a_page_with_a_verdict_here_and_elsewhere(
+    written: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The commands of the manual, in their order."""
     commands = re.findall(r"^bench (.*)$", PAGE, re.MULTILINE)
     assert commands == [
@@ -62,6 +65,19 @@ def test_a_paper_goes_from_yaml_to_a_page_with_a_verdict(written: Workspace) -> 
     assert "](cpc/equation-5.md)" in index
     (value,) = bench.published("cpc")["value"]
     assert value == 48.7
+
+    assert written.call("export", "cpc-bound", "--to", "cells.tar").status == 0
+    there = written.root / "there"
+    there.mkdir()
+    monkeypatch.chdir(there)
+    assert written.call("import", "../cells.tar", "--json").json["added"] == 18
+    assert written.call("claims", "--paper", "cpc").status == 2  # an archive holds cells alone
+    for folder in ("papers", "suites"):
+        shutil.copytree(written.root / folder, there / folder)
+    assert written.call("claims", "--paper", "cpc", "--json").json == judged
+    assert written.call("report", "cpc-bound", "--formats", "csv").status == 0
+    pages = [(root / "cpc" / "equation-5.md").read_text() for root in (reports, there / "reports")]
+    assert pages[0] == pages[1]
 
 
 FACTS = "    stated: {loss: infonce}"
@@ -134,6 +150,26 @@ MISTAKES = [
         "source: quoted, value: 48.7, quoted_from: {source: solo-lern, at: 1, metric: x, value: 1}",
         "19: artifacts.1.rows.0.quoted_from.source: no source 'solo-lern'. Did you mean 'solo-lea",
     ),
+    (FACTS, "    stated: {tau: -1}", "25: protocols.0.stated.tau: found -1, expected a value gr"),
+    (FACTS, "    stated: {tau: [1, x]}", "25: protocols.0.stated.tau: found 'x', expected a num"),
+    (FACTS, "    stated: {tau: {above: x}}", "25: protocols.0.stated.tau: found 'x', expected a n"),
+    (
+        FACTS,
+        "    stated: {loss: infnce}",
+        "25: protocols.0.stated.loss: found 'infnce'. Did you mean 'infonce'?",
+    ),
+    (
+        FACTS,
+        "    stated: {optimizer: sdg}",
+        "25: protocols.0.stated.optimizer: found 'sdg', which no cell can have. Did you mean 'sg",
+    ),
+    (FACTS, "    stated: {views.crop: 1}", "25: protocols.0.stated.views.crop: found 1, expected"),
+    (
+        FACTS,
+        f"{FACTS}\n    cases: [{{when: {{linear.epochs: 0}}, stated: {{tau: 1}}}}]",
+        "26: protocols.0.cases.0.when.linear.epochs: found 0, expected a value greater than 0.",
+    ),
+    ("value: 48.7}", "value: 48.7, K: 0}", "19: artifacts.1.rows.0.K: found 0, expected a value"),
     (FACTS, "    stated: {los: infonce}", "25: protocols.0.stated.los: no cell has this setting;"),
     (FACTS, "    stated: {tau: low or so}", "25: protocols.0.stated.tau: found 'low or so', exp"),
     (
