@@ -363,11 +363,11 @@ def test_the_method_of_the_manual_is_interrupted_and_goes_on_to_the_bit(
 
 @pytest.mark.slow
 def test_the_timm_network_of_the_manual_is_trained(workspace: Workspace) -> None:
-    """The page as it stands, but one cell of it, on few images."""
+    """The page as it stands, but one cell of it."""
     pytest.importorskip("timm")
     workspace.suite(BLOCKS["my-vit.yaml"], "my-vit")
     (command,) = re.findall(r"^bench (run my-vit.*)$", PAGE, re.MULTILINE)
-    small = ("--set", "train_images=64", "--where", "loss=dcl", *HERE, "--json")
+    small = ("--where", "loss=dcl", *HERE, "--json")
     ran = workspace.call(*command.split(), *small)
     assert (ran.status, ran.json["done"]) == (0, 1), ran.err
     (kept,) = (workspace.root / "results" / "pretrain").glob("*/cell.json")
