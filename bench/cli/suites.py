@@ -77,8 +77,9 @@ def suites(
     if paper is not None:
         load_paper(paper, context.obj.suites)
     records = describe_suites(
-        context.obj, had(have), search=search or "", paper=paper, dataset=dataset, scale=scale
-    )
+        context.obj, had(have), search=search or "", paper=paper, dataset=dataset, scale=scale,
+        count_cells=every or is_filtered or as_json,
+    )  # fmt: skip
     if dataset is not None and not records:
         check_data_set(context.obj, dataset)
     printed = print_suites if every or is_filtered else print_names
@@ -109,6 +110,7 @@ def describe_suites(
     paper: str | None = None,
     dataset: str | None = None,
     scale: str | None = None,
+    count_cells: bool = True,
 ) -> list[Json]:
     """Return the suites with their scales; a faulty one is reported and left out.
 
@@ -116,6 +118,8 @@ def describe_suites(
         have: folders of exported tables whose cells count as done.
         search: words that the name, title or artifacts of a suite must have.
         paper, dataset, scale: the only ones that are listed; None: all.
+        count_cells: count the cells of all suites; otherwise a suite has no scales while nothing
+            of its experiment has run.
 
     Raises:
         SuiteError: of the last one, if all are faulty.
@@ -128,7 +132,8 @@ def describe_suites(
         named = all(word in text for word in search.lower().split())
         asked = named and paper in (None, suite.paper)
         names = [name for name in suite.scales if asked and scale in (None, name)]
-        cells = {name: expand(suite, name, path) for name in names}
+        expanded = names if count_cells or store.names(suite.experiment) else []
+        cells = {name: expand(suite, name, path) for name in expanded}
         scales = {
             name: _counts(store, scale_cells)
             for name, scale_cells in cells.items()
@@ -137,7 +142,7 @@ def describe_suites(
         return _record(suite) | {"scales": scales}
 
     records = of_sound_suites(known_suites(workspace.suites).values(), record_of)
-    return [record for record in records if record["scales"]]
+    return [record for record in records if record["scales"] or not count_cells]
 
 
 def describe_suite(workspace: Workspace, name: str, have: Sequence[Path] = ()) -> Json:
