@@ -1,9 +1,12 @@
 """What kinds of thing a cell does: one file an experiment, each with `run(cells, folders, device)`.
 
 `run` takes cells that may be stacked (equal `stack_key`, checkpoints of one step) and returns one
-outcome for each; of cells that span ranks (`batch_over_ranks`) it takes the ranks as well. Where a
-few steps of a cell are timed otherwise than by cutting its settings (`cuttable`), the file has a
-`probe(cell, data, device, clock)` too.
+outcome for each; of cells that span ranks (`batch_over_ranks`) it takes the ranks as well.
+`folders` are the cells' own, in the same order; `device` is cpu or cuda.
+
+Where a few steps of a cell are timed otherwise than by cutting its settings (`cuttable`), the file
+has a `probe(cell, data, device, clock)` too: `data` is the folder of data sets, `clock` tells
+seconds, and nothing is kept. It raises what computing the cell would raise.
 """
 
 from importlib import import_module

@@ -22,28 +22,12 @@ from bench.train.supervised import SupervisedTraining
 
 
 def run(cells: Sequence[Baseline], folders: Folders, device: str) -> list[Outcome]:
-    """Evaluate each baseline; the history of a training with labels holds a line per epoch.
-
-    Args:
-        cells: each is computed by itself.
-        folders: their folders, in the same order.
-        device: where to compute, as torch names it.
-    """
+    """Evaluate each baseline; the history of a training with labels holds a line per epoch."""
     return one_by_one(_result, cells, folders, device)
 
 
 def probe(cell: Baseline, data: Path, device: str, clock: Clock) -> Spent:
-    """Time the evaluations, with labels those of the untrained network, and steps beside them.
-
-    Args:
-        cell: what is timed; nothing of it is kept.
-        data: the folder of data sets.
-        device: cpu or cuda.
-        clock: tells seconds.
-
-    Raises:
-        CellFailure, DataError: the cell could not be computed either.
-    """
+    """Time the evaluations, with labels those of the untrained network, and steps beside them."""
     source = open_source(cell, data, device)
     evaluator = Evaluator([cell], source)
     if fault := evaluator.fault(cell):

@@ -24,17 +24,7 @@ def run(
 
 
 def probe(cell: Detection, data: Path, device: str, clock: Clock) -> Spent:
-    """Time steps of the pretraining, if there is one, and of the detector's; and the test.
-
-    Args:
-        cell: what is timed; nothing of it is kept.
-        data: the folder of data sets.
-        device: cpu or cuda.
-        clock: tells seconds.
-
-    Raises:
-        CellFailure, DataError: the cell could not be computed either.
-    """
+    """Time steps of the pretraining, if there is one, and of the detector's; and the test."""
     shared = pretrain.shared_s(cell, data, device, clock)
     detecting = _detecting(cell, data, device, None)
     trained_s, test = steps_s(detecting, clock), detecting.images.test

@@ -31,17 +31,7 @@ def run(
 
 
 def probe(cell: FineTune, data: Path, device: str, clock: Clock) -> Spent:
-    """Time steps of the pretraining, if there is one, and of the tuning; and the test.
-
-    Args:
-        cell: what is timed; nothing of it is kept.
-        data: the folder of data sets.
-        device: cpu or cuda.
-        clock: tells seconds.
-
-    Raises:
-        CellFailure, DataError: the cell could not be computed either.
-    """
+    """Time steps of the pretraining, if there is one, and of the tuning; and the test."""
     shared = pretrain.shared_s(cell, data, device, clock)
     source = open_source(cell.trained, data, device)
     tuning = FineTuning(cell, source, labelled_rows(cell, source), device, None)

@@ -23,13 +23,7 @@ RECORD_EVERY = 100
 
 
 def run(cells: Sequence[GaussianMI], folders: Sequence[CellFolder], device: str) -> list[Outcome]:
-    """Train the critics and estimate the bound with their weights frozen.
-
-    Args:
-        cells: cells that may be stacked: equal `stack_key`.
-        folders: their folders, in the same order.
-        device: where to compute, as torch names it.
-    """
+    """Train the critics and estimate the bound with their weights frozen."""
     critics = Critics(cells, device)
     with torch.no_grad():
         failures = train_stack(critics, folders, steps=cells[0].steps, record_every=RECORD_EVERY)

@@ -14,13 +14,7 @@ from bench.results.folder import CellFolder
 
 
 def run(cells: Sequence[GradientNorm], folders: Sequence[CellFolder], device: str) -> list[Outcome]:
-    """Draw unit keys, differentiate by autograd in float64, compare with the closed bound.
-
-    Args:
-        cells: each is computed by itself.
-        folders: not used, the cells write no files of their own.
-        device: not used, the gradients are computed on the CPU.
-    """
+    """Draw unit keys, differentiate by autograd in float64, compare with the closed bound."""
     return [Result(_norms(cell)) for cell in cells]
 
 

@@ -13,13 +13,7 @@ from bench.results.folder import CellFolder
 
 
 def run(cells: Sequence[Identity], folders: Sequence[CellFolder], device: str) -> list[Outcome]:
-    """Try each cell's identity on its draws.
-
-    Args:
-        cells: each is computed by itself.
-        folders: not used, the cells write no files of their own.
-        device: not used, the identities are evaluated on the CPU.
-    """
+    """Try each cell's identity on its draws."""
     return [Result(_metrics(cell)) for cell in cells]
 
 

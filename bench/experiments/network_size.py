@@ -13,13 +13,7 @@ MILLION = 1e6
 
 
 def run(cells: Sequence[NetworkSize], folders: Sequence[CellFolder], device: str) -> list[Outcome]:
-    """Build each cell's network and count what learns, biases and batch norm's numbers too.
-
-    Args:
-        cells: what is counted.
-        folders: theirs; nothing is written.
-        device: of no use, for nothing is computed.
-    """
+    """Build each cell's network and count what learns, biases and batch norm's numbers too."""
     return [Result({"params_m": _parameters(cell) / MILLION}) for cell in cells]
 
 

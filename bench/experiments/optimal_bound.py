@@ -14,13 +14,7 @@ NUMBERS_A_BLOCK = 2_000_000  # of negatives, held at once: memory stays flat in 
 
 
 def run(cells: Sequence[OptimalBound], folders: Sequence[CellFolder], device: str) -> list[Outcome]:
-    """Estimate L_opt (EqCo, Eq. 3, first line) by Monte Carlo in float64.
-
-    Args:
-        cells: each is computed by itself.
-        folders: not used, the cells write no files of their own.
-        device: not used, the estimates are made on the CPU.
-    """
+    """Estimate L_opt (EqCo, Eq. 3, first line) by Monte Carlo in float64."""
     return [Result(_bounds(cell)) for cell in cells]
 
 

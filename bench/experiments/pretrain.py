@@ -267,17 +267,7 @@ class SharedTraining:
 
 
 def probe(cell: Pretrain, data: Path, device: str, clock: Clock) -> Spent:
-    """Time steps, what is watched each epoch, and the evaluations of the untrained encoder.
-
-    Args:
-        cell: what is timed; nothing of it is kept.
-        data: the folder of data sets.
-        device: cpu or cuda.
-        clock: tells seconds.
-
-    Raises:
-        CellFailure, DataError: the cell could not be computed either.
-    """
+    """Time steps, what is watched each epoch, and the evaluations of the untrained encoder."""
     source = open_source(cell, data, device)
     evaluator = Evaluator([cell], evaluated_source(cell, source, data, device))
     training = Training(cell, source, device)

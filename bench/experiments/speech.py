@@ -28,28 +28,12 @@ Pooled = Callable[[Tensor], Tensor]
 
 
 def run(cells: Sequence[Speech], folders: Folders, device: str) -> list[Outcome]:
-    """Train and evaluate each encoder; its history holds a line per epoch.
-
-    Args:
-        cells: each is computed by itself.
-        folders: their folders, in the same order.
-        device: where to compute, as torch names it.
-    """
+    """Train and evaluate each encoder; its history holds a line per epoch."""
     return one_by_one(_result, cells, folders, device)
 
 
 def probe(cell: AnySpeech, data: Path, device: str, clock: Clock) -> Spent:
-    """Time steps, and features of a few recordings.
-
-    Args:
-        cell: what is timed; nothing of it is kept.
-        data: the folder of data sets.
-        device: cpu or cuda.
-        clock: tells seconds.
-
-    Raises:
-        CellFailure, DataError: the cell could not be computed either.
-    """
+    """Time steps, and features of a few recordings."""
     corpora = open_sets(cell, data)
     corpus, seconds = corpora[cell.recordings], 0.0
     if isinstance(cell, Speech):

@@ -23,13 +23,7 @@ __all__ = ["probe", "run"]
 
 
 def run(cells: Sequence[SpeechBaseline], folders: Folders, device: str) -> list[Outcome]:
-    """Evaluate each baseline; the history of a training with labels holds a line per epoch.
-
-    Args:
-        cells: each is computed by itself.
-        folders: their folders, in the same order.
-        device: where to compute, as torch names it.
-    """
+    """Evaluate each baseline; the history of a training with labels holds a line per epoch."""
     return one_by_one(_result, cells, folders, device)
 
 

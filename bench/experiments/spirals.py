@@ -24,13 +24,7 @@ SHOWN = 1000  # test points whose representation is kept for the figure
 
 
 def run(cells: Sequence[Spirals], folders: Sequence[CellFolder], device: str) -> list[Outcome]:
-    """Train the encoders, then predict the spiral from their output by logistic regression.
-
-    Args:
-        cells: cells that may be stacked: equal `stack_key`.
-        folders: their folders, in the same order.
-        device: where to compute, as torch names it.
-    """
+    """Train the encoders, then predict the spiral from their output by logistic regression."""
     encoders = SpiralEncoders(cells, device)
     failures = train_stack(encoders, folders, steps=cells[0].iterations, record_every=RECORD_EVERY)
     results = encoders.results([folder.history() for folder in folders])

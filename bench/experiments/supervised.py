@@ -22,28 +22,12 @@ from bench.train.supervised import SupervisedTraining
 
 
 def run(cells: Sequence[Supervised], folders: Folders, device: str) -> list[Outcome]:
-    """Train each classifier; its history holds a line per epoch.
-
-    Args:
-        cells: each is trained by itself.
-        folders: their folders, in the same order.
-        device: where to compute, as torch names it.
-    """
+    """Train each classifier; its history holds a line per epoch."""
     return one_by_one(_result, cells, folders, device)
 
 
 def probe(cell: Supervised, data: Path, device: str, clock: Clock) -> Spent:
-    """Time steps, and the test after each epoch.
-
-    Args:
-        cell: what is timed; nothing of it is kept.
-        data: the folder of data sets.
-        device: cpu or cuda.
-        clock: tells seconds.
-
-    Raises:
-        CellFailure, DataError: the cell could not be computed either.
-    """
+    """Time steps, and the test after each epoch."""
     source = open_source(cell, data, device)
     training = SupervisedTraining(cell, source, device)
     image_s = forward_s(training.online, source, clock)
