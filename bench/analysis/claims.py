@@ -228,9 +228,11 @@ def judge_check(
     if not groups:
         judged = replace(judged, here=bool(cells_of_check(check, needed)))
         failed = failed_among(needed, measured.failed)
-        if not failed and (left_out := measured.why_left_out(check.metric, needed)):
+        left_out = measured.why_left_out(check.metric, needed)
+        unfit = any(kept.unfit for c in needed if (kept := measured.finished.get(c.id)))
+        if left_out and not (failed or unfit):
             return _cannot_tell(judged, left_out)
-        return replace(judged, missing=failed or missing)
+        return replace(judged, missing=failed or left_out or missing)
     return _verdict(judged, groups, measured)
 
 

@@ -253,17 +253,18 @@ def test_a_metric_that_is_not_measured_is_told() -> None:
     assert judged.missing == "its cells do not measure other"
 
 
-def test_numbers_that_mean_nothing_leave_a_claim_open() -> None:
-    """Its cells have run, so that it is not untested: the reason names the numbers left out."""
-    cells, suite = cells_and_suite({"check": "flat", "metric": "m", "over": "K", "within": 0.1}, 3)
-    done = [(cell, Finished({"m": 1.0}, {}, unfit="two origins")) for cell in cells]
+@pytest.mark.parametrize("unfit", [None, "two origins"])
+def test_numbers_that_mean_nothing_leave_a_claim_open(unfit: str | None) -> None:
+    """Cells of different origin are judged by nobody; both reasons name the numbers left out."""
+    check = {"check": "flat", "metric": "mi_lower_bound", "over": "K", "within": 0.1, "where": EQCO}
+    cells, suite = cells_and_suite(check, 3)
+    done = [(cell, Finished({"mi_lower_bound": 99.0}, {}, unfit=unfit)) for cell in cells]
     judged = judge_claims(suite, "paper", cells, done, load_paper("eqco"))
-    assert (str(judged[0].verdict), judged[0].missing, judged[0].why) == (
-        "cannot tell", None, f"{len(cells)} of {len(cells)} cells left out: two origins",
-    )  # fmt: skip
-    row = claim_row("toy-mi-steady", JudgedScale(suite, "paper", judged))
-    assert row is not None
-    assert (row["verdict"], row["effect"]) == ("cannot tell", None)
+    why = str(judged[0].missing if unfit else judged[0].why)
+    assert str(judged[0].verdict) == ("not tested" if unfit else "cannot tell")
+    assert why.startswith("24 of 24 cells left out: ")
+    assert why.partition(": ")[2].startswith(unfit or "mi_lower_bound is above")
+    assert (claim_row("toy-mi-steady", JudgedScale(suite, "paper", judged)) is None) == bool(unfit)
 
 
 def test_moving_less_holds_in_neither_direction_of_ones_own() -> None:
