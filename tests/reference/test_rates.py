@@ -1,6 +1,7 @@
-"""Maps train each loss at the learning rate that is best in their search, and by nothing else."""
+"""Maps and memory banks train at the rates that are best in their searches, and by nothing else."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
@@ -21,17 +22,19 @@ def cells_of(suite: str) -> list[Cell]:
     return [c for c in expand(load_suite(path), "cpu", path) if c.known.get("loss") is not None]
 
 
-def best_rates(suite: str) -> dict[tuple[Any, ...], float]:
-    """Return the rate with the best mean over seeds at each point of a search."""
-    accuracies: dict[tuple[Any, ...], dict[float, list[float]]] = defaultdict(dict)
+def best_in(
+    suite: str, point: Sequence[str], searched: Sequence[str]
+) -> dict[Any, tuple[Any, ...]]:
+    """Return the searched settings with the best mean over seeds at each point of a search."""
+    accuracies: dict[Any, dict[tuple[Any, ...], list[float]]] = defaultdict(dict)
     results = Results(REFERENCE)
     for cell in cells_of(suite):
         known, kept = cell.known, results.find(cell)
         assert kept is not None, f"{suite}: {cell.id} is not exported"
-        rates = accuracies[tuple(known[name] for name in POINT)]
-        rates.setdefault(known["base_lr"], []).append(kept.metrics[METRIC])
-    assert all(len(found) == 3 for found in accuracies.values())
-    return {p: max(found, key=lambda r: fmean(found[r])) for p, found in accuracies.items()}
+        tried = accuracies[tuple(known[name] for name in point)]
+        tried.setdefault(tuple(known[name] for name in searched), []).append(kept.metrics[METRIC])
+    assert all(len(tried) == 3 * len(searched) for tried in accuracies.values())
+    return {p: max(tried, key=lambda t: fmean(tried[t])) for p, tried in accuracies.items()}
 
 
 @pytest.mark.parametrize(
@@ -42,10 +45,27 @@ def best_rates(suite: str) -> dict[tuple[Any, ...], float]:
     ],
 )
 def test_each_loss_has_the_rate_of_the_search(of: str, search: str, control: str | None) -> None:
-    best = best_rates(search)
+    best = best_in(search, POINT, ["base_lr"])
     cells = [cell for cell in cells_of(of) if cell.known["optimizer"] != control]
     assert len(cells) >= 100
     for cell in cells:
         point = {name: cell.known[name] for name in POINT}
         point["batch_size"] = max(point["batch_size"], 32)  # the arm with batch 8 has that of 32
-        assert cell.known["base_lr"] == best[tuple(point.values())], cell.settings
+        assert (cell.known["base_lr"],) == best[tuple(point.values())], cell.settings
+
+
+def test_memory_banks_have_the_rates_of_their_searches() -> None:
+    """RING stands for all objectives with chosen negatives."""
+    best = best_in("search-bank", ["method"], ["bank_rate", "base_lr"])
+    constant = best_in("search-bank-constant", ["method"], ["base_lr"])
+    assert len(best) == len(constant) == 2
+    for number in (1, 2, 4, 7, 8, 9):
+        for cell in cells_of(f"mutual-information-figure-{number}"):
+            known = cell.known
+            if known["normaliser"] == "constant":
+                rates = (0.5, *constant[known["method"],])
+            else:
+                unchosen = known["method"] in ("ir", "ir-nce")
+                rates = best["ir-nce" if unchosen else "ring",]
+            assert known["base_lr"] == rates[1], cell.settings
+            assert number in (2, 7) or known["bank_rate"] == rates[0], cell.settings
