@@ -217,6 +217,14 @@ def test_a_bad_folder_or_table_is_one_line(mine: Path, change: Change, why: str)
     assert "\n" not in str(fault.value)
 
 
+def test_hidden_files_and_folders_are_no_recordings(mine: Path) -> None:
+    for name in ("train/no/._a.wav", "train/.cache/a.wav", "test/no/.old/a.wav", "test/.a.mp3"):
+        put(mine, name, b"no sound")
+    corpus = load(mine)
+    assert corpus.classes == {"word": 2}
+    assert (len(corpus.train.waves), len(corpus.test.waves)) == (2, 2)
+
+
 def test_a_missing_folder_says_what_is_expected(tmp_path: Path) -> None:
     where = "recordings.csv, or train/<word>/*.wav and test/<word>/*.wav (or .flac)"
     text = f"mine: no recordings in {tmp_path / 'mine'}: needs {where}; docs/how-to/speech.md."
