@@ -6,7 +6,7 @@ BenchError                a user's mistake: one clear line, exit status 2
 |-- StoreError            the results folder: not writable, a record that cannot be read
 |   `-- Damaged           a file of it is not what was written
 |-- NothingMeasured       no result there to answer with: exit status 3
-|-- LaunchError           a run that cannot start: no GPU of that number, nothing begun to resume
+|-- LaunchError           a run that cannot start: no GPU of that number, nothing started to resume
 `-- DataError             a data set that cannot be had
     |-- DataMissing       it is not where it should be
     `-- DataTorn          a file of it is damaged
@@ -24,7 +24,7 @@ from difflib import get_close_matches
 from typing import ClassVar
 
 NO_MEMORY = ("DefaultCPUAllocator: can't allocate memory", "Storage size calculation overflowed")
-"""What a RuntimeError of torch says where memory does not suffice."""
+"""Texts of torch's RuntimeError if memory does not suffice."""
 
 INTERRUPTED = 130  # exit status
 

@@ -22,18 +22,18 @@ from bench.files.yaml_file import load_yaml
 from bench.record import Record
 
 SHIPPED = Path(__file__).parent / "losses" / "files"
-"""The folder of bench's own objectives of this kind, whose code may always be run."""
+"""The folder of bench's own objectives, whose code may always be run."""
 TRUST = "BENCH_TRUST"
-"""The environment variable with the folders whose code may be run; processes hand it on."""
+"""The environment variable with the folders whose code may be run; child processes inherit it."""
 GIVEN = (
     "query_ND", "key_ND", "pos_N", "neg_NK", "queued_KD", "correlation_DD", "labels_N", "tau",
     "epoch", "generator", "state",
 )  # fmt: skip
 """What a function may take beside its own parameters, by name."""
 BEGINNING = ("feature_dim", "tau", "generator")
-"""What `begin`, which makes the state, may take beside the parameters."""
+"""Arguments that `begin`, which makes the state, may take besides the parameters."""
 BEGIN, UPDATE = HOOKS = ("begin", "update")
-"""Functions that a file may have beside its objective: they make a state, and change it."""
+"""Functions that a file may have besides its objective: one makes a state, one updates it."""
 METHOD, STEP, MAKE, AFTER = "Method", "step", "__init__", "after_step"
 """The class of a method, and its functions; `after_step` follows the optimiser's step."""
 _TIME = ("online", "step", "steps", "epoch", "epochs", "tau")
@@ -140,7 +140,7 @@ class MethodDeclaration(MetricDeclaration):
     """What the YAML file of a method says: it is a preset too, of the name of the file."""
 
     quantities: list[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]] = []
-    """What `step` returns beside the loss, to be recorded."""
+    """Names of the numbers that `step` returns besides the loss, which are recorded."""
     like: str | None = None  # the other keys: as of any preset
     recorded: list[str] = []
     collapses: str | None = None
@@ -185,7 +185,7 @@ class LossFile(NamedTuple):
 
 
 def check_ending(path: Path) -> None:
-    """Refuse a declaration that ends in .yml: the code beside it looks for .yaml.
+    """Refuse a declaration that ends in .yml: the code next to it looks for .yaml.
 
     Raises:
         SuiteError: it does.
@@ -241,7 +241,7 @@ def read_loss_file(path: Path, *, method: bool | None = None) -> LossFile:
 
 
 def _known(name: str) -> dict[str, tuple[str, ...]]:
-    """Return what the functions of an objective may take beside parameters."""
+    """Return what the functions of an objective may take besides parameters."""
     return {name: GIVEN, BEGIN: BEGINNING, UPDATE: GIVEN}
 
 
@@ -350,7 +350,7 @@ def _check_state(arguments: Mapping[str, Mapping[str, int]], code: Path) -> None
             line = lines["state"]
             raise SuiteError(f"{code}:{line}: state needs a function '{BEGIN}' that makes it")
     if "state" not in arguments.get(UPDATE, {"state": 0}):
-        raise SuiteError(f"{code}: {UPDATE} does not take state, so that it changes nothing")
+        raise SuiteError(f"{code}: {UPDATE} does not take `state`, so it cannot change anything")
 
 
 def check_arguments(
@@ -364,10 +364,10 @@ def check_arguments(
 
     Args:
         arguments: of each function, by name, each with its line.
-        known: what each function is given beside what is declared.
+        known: what each function is given besides what is declared.
         main: the function that what is learned belongs to.
         declared: what the YAML file has.
-        path: of that file; the Python lies beside it.
+        path: of that file; the Python lies next to it.
 
     Raises:
         SuiteError: the first of them, in one line with its place.
@@ -409,7 +409,7 @@ def trusted_folders() -> list[Path]:
 
 
 def trusted(name: str, identity: str) -> LossFile | None:
-    """Return an objective that may be run; None where no trusted folder has it as it was named.
+    """Return an objective that may be run; None if no trusted folder has it as it was named.
 
     Raises:
         SuiteError: a file of this name is there, and something is wrong with it.

@@ -26,14 +26,14 @@ from bench.loss_files import (
 )
 
 FOLDERS = {"evaluate": "evaluations", "record": "records"}
-"""The folder beside the suites, by the setting that names one of its files."""
+"""Folders next to the suites, by the setting that names one of their files."""
 GIVEN: dict[str, tuple[str, ...]] = {
     "evaluate": ("train_ND", "train_labels_N", "test_MD", "test_labels_M", "generator"),
     "record": ("query_ND", "key_ND", "pos_N", "neg_NK", "labels_N", "tau", "epoch"),
 }
 """What a function may take, by name."""
 NEEDED = {"evaluate": ("train_ND", "test_MD"), "record": ("query_ND", "key_ND", "pos_N", "neg_NK")}
-"""Of which it takes one at least."""
+"""Arguments, of which the function takes at least one."""
 
 
 class MetricFile(NamedTuple):
@@ -62,12 +62,12 @@ class MetricFile(NamedTuple):
 
 
 def metric_files(suites: Path, setting: str) -> Mapping[str, Path]:
-    """Return the files beside the suites that a setting may name, by name."""
+    """Return the files next to the suites that a setting may name, by name."""
     return {path.stem: path for path in sorted((suites / FOLDERS[setting]).glob("*.py"))}
 
 
 def declared_parameters(suites: Path, setting: str) -> dict[str, Parameter]:
-    """Return what suites may set of the metrics beside them, by the names of the settings.
+    """Return what suites may set of the metrics next to them, by the names of the settings.
 
     Raises:
         SuiteError: something is wrong with a file.
@@ -113,7 +113,7 @@ def read_metric_file(path: Path, setting: str) -> MetricFile:
 
 
 def trusted_metric(setting: str, name: str, identity: str) -> MetricFile | None:
-    """Return a metric that may be run; None where no trusted folder has it as it was named.
+    """Return a metric that may be run; None if no trusted folder has it as it was named.
 
     Raises:
         SuiteError: a file of this name is there, and something is wrong with it.

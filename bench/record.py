@@ -5,7 +5,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict
 
 Json = dict[str, Any]
-"""A JSON object: what a verb prints with `--json`, and what a file holds of a record."""
+"""A JSON object: the output of a verb with `--json`, or the content of a record's file."""
 
 
 class Record(BaseModel):

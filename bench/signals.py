@@ -83,7 +83,8 @@ def listening() -> Iterator[Callable[[], bool]]:
 
 @contextmanager
 def deaf() -> Iterator[None]:
-    """Let SIGINT and the warning wait for the block's end; processes begun in it never get them."""
+    """Let SIGINT and the warning wait for the block's end; processes started in it never get
+    them."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, WARNING})
     try:
         yield

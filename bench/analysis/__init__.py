@@ -1,1 +1,1 @@
-"""Measured results beside the published ones: frame, statistics, verdicts, claims."""
+"""Measured results next to the published ones: frame, statistics, verdicts, claims."""

@@ -1,4 +1,4 @@
-"""Numbers of other projects beside published values, published effects and measured cells.
+"""Numbers of other projects next to published values, published effects and measured cells.
 
 They decide nothing: no verdict reads them. `bench/suites/others.py` says which belong together.
 """
@@ -36,7 +36,7 @@ MOST_PLACES = 6  # of a line
 
 
 def values_beside(suite: Suite, paper: Paper) -> dict[OtherRow, list[Counterpart]]:
-    """Return the numbers of other projects beside each published value that has any.
+    """Return the numbers of other projects next to each published value that has any.
 
     Args:
         suite: whose comparisons take the values.
@@ -113,7 +113,7 @@ def cells_beside(suite: Suite, cells: Sequence[Cell], paper: Paper) -> list[Cell
 
 
 def pair_effects(first: str, second: str) -> list[SourceEffect]:
-    """Return how far one method, or loss, lies above another in other projects' numbers.
+    """Return the difference of two methods, or losses, in other projects' numbers.
 
     Args:
         first: a method or a loss; a method has its preset's loss.
@@ -134,12 +134,12 @@ def pair_effects(first: str, second: str) -> list[SourceEffect]:
 def published_lines(
     first: str, second: str, suites: Iterable[Suite], papers: Mapping[str, Paper]
 ) -> list[str]:
-    """Return how far one method, or loss, lies above another in the papers, in a line.
+    """Return the difference of two methods, or losses, in the papers, in a line.
 
     Args:
         first: the method or loss that stands first.
         second: the other one.
-        suites: of papers; their comparisons say which printed rows are whose.
+        suites: of papers; their comparisons say which published rows are whose.
         papers: theirs, by id.
     """
     places: dict[tuple[str, str], list[PrintedEffect]] = {}

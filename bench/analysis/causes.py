@@ -14,7 +14,7 @@ CAUSES = (
     "python", "device", "device_name", "dataset", "evaluated_on", PROCESSOR, "code.commit",
     *HARDWARE, *CUDA,
 )  # fmt: skip
-"""Of other numbers, in provenance; packages are too."""
+"""Versions of these are in the provenance, next to the packages."""
 OTHER_MODEL = "another processor of the same name may be the reason"
 
 

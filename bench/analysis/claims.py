@@ -440,7 +440,7 @@ def counts_by_evidence(rows: Sequence[Json]) -> dict[EvidenceKind, Counter[Claim
 
 
 def claim_row(claim: str, judged_scale: JudgedScale) -> Json | None:
-    """Return the claim at one scale; None where no cells for any check of it have run."""
+    """Return the claim at one scale; None if no cells for any check of it have run."""
     checks = [judged for judged in judged_scale.judged if judged.claim.id == claim]
     counted = [judged for judged in checks if judged.counts]
     if all(judged.effect is None and judged.missing for judged in counted):

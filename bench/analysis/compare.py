@@ -1,4 +1,4 @@
-"""Published values beside measured ones.
+"""Published values next to measured ones.
 
 A published value or gain is compared with the cells of its settings. Their protocol must be the
 published one; else `compared_effects.py` compares differences.
@@ -31,7 +31,7 @@ LARGE = 1 / 3  # of half the interval: a standard error that is not left out
 
 @dataclass(frozen=True)
 class Compared:
-    """One published value beside what was measured for it, under one interpretation."""
+    """One published value next to what was measured for it, under one interpretation."""
 
     artifact: str
     row: dict[str, Any]  # the published row's own settings
@@ -164,10 +164,10 @@ def compare(
     paper: Paper,
     failed: Failed = (),
 ) -> list[Compared]:
-    """Return every published value that the suite speaks of, beside what was measured.
+    """Return every published value that the suite speaks of, next to what was measured.
 
-    A number that means nothing is shown, with the reason, and not judged; where it would be one of
-    several that make another number, that is missing.
+    A meaningless number is shown with the reason and not judged. A number computed from several is
+    missing if one of them is meaningless.
 
     Args:
         suite: the suite, with its comparisons.
@@ -237,7 +237,7 @@ def _compared(
 def _test_error(interval: Interval, step: float | None) -> float | None:
     """Return the binomial standard error of an accuracy on the test images that all seeds share.
 
-    None where it is small beside the seeds'.
+    None if it is small next to the seeds'.
     """
     if interval.low is None or interval.high is None or not step:
         return None
@@ -311,7 +311,7 @@ def cells_of_value(
 def base_of(
     cell: Cell, value: PublishedValue, comparison: Comparison, suite: Suite, index: CellIndex
 ) -> Cell | None:
-    """Return the cell whose metric a gain is taken over, None where none or several could be.
+    """Return the cell whose metric a gain is taken over, None if none or several could be.
 
     It has the seed of `cell`, the settings of the row with those of `gain_over` in their place, and
     equals `cell` in every other setting that varies among such cells.

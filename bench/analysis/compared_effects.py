@@ -64,9 +64,9 @@ class Counterparts:
         """Look up which values there are.
 
         Args:
-            artifact: the settings of its printed rows that have effects, and of their partners.
+            artifact: the settings of its published rows that have effects, and of their partners.
             suite: those of all artifacts of the suite, which share the scale's axes.
-            cells: the settings of the scale's cells; none where nothing may stand for another.
+            cells: the settings of the scale's cells; none if nothing may stand for another.
             in_row: by setting, the suite's own values, which stand for themselves alone.
         """
         self._of = {
@@ -87,7 +87,7 @@ class Counterparts:
 def _pairs(
     here: ScalarSet, everywhere: ScalarSet, measured: ScalarSet, in_row: ScalarSet
 ) -> dict[Scalar, Scalar]:
-    """Return the counterparts of printed values: of an artifact's alone, or of all."""
+    """Return the counterparts of published values: of an artifact's alone, or of all."""
     if len(measured) == 1 and not (here | in_row) & measured:
         return dict.fromkeys(here, *measured)
     if not _are_numbers(everywhere | measured) or len(everywhere) != len(measured):
@@ -281,7 +281,7 @@ def compare_effects(
     paper: Paper,
     rooms: Rooms | None = None,
 ) -> list[ComparedEffect]:
-    """Return the effects of the suite's published rows beside those that a scale measures.
+    """Return the effects of the suite's published rows next to those that a scale measures.
 
     Those of one artifact, metric and contrast stand together. What was measured on another data set
     is among them; `same_data` and `on_other_data` tell the two apart.
@@ -395,7 +395,7 @@ class _Family:
         return measured_effects(self.metric, side, base, self.measured)
 
     def _alone(self, taken: Sequence[MeasuredEffect]) -> list[ComparedEffect]:
-        """Return the effects at values that the paper does not print, but of printed gains."""
+        """Return the effects at values that the paper does not print, but of published gains."""
         first = self.printed[0]
         if first.base is None:
             return []

@@ -47,7 +47,7 @@ class Group:
 
 
 def difference(metric: str, pairs: Sequence[CellPair], measured: Measured) -> Estimate | None:
-    """Return how far one side lies above the other; None where no seed says anything.
+    """Return the difference of the two sides; None if no seed says anything.
 
     Args:
         metric: of the cells.
@@ -122,7 +122,7 @@ def cells_named(check: Check, index: CellIndex) -> list[Cell]:
 
 
 def cells_of_check(check: Check, cells: Sequence[Cell]) -> list[Cell]:
-    """Return the cells that a check needs; none where it has no effect among them."""
+    """Return the cells that a check needs; none if it has no effect among them."""
     index, over = CellIndex(cells), check.along
     for sides in groups_among(check, index).values():
         if check.effects([{cell.known[over] if over else None for cell in s} for s in sides]):
@@ -141,7 +141,7 @@ def names_of(groups: Sequence[Group]) -> list[Known]:
 
 
 def others_than(group: Group, groups: Sequence[Group]) -> list[tuple[Known, Group]]:
-    """Return the effects of other cells, each with its name; none where there are many.
+    """Return the effects of other cells, each with its name; none if there are many.
 
     None either where an axis or the two ways of `moves-less` tell effects apart.
     """

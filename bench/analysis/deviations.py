@@ -1,4 +1,4 @@
-"""In what the cells of a scale deviate from the paper.
+"""Deviations of the cells of a scale from the paper.
 
 Each setting is compared with the nearest cell of the scale `paper`, whether the paper states it or
 a preset gives it. Settings that the paper states and that no cell of `paper` has are added.
@@ -139,7 +139,7 @@ def _rank(name: str, ranks: dict[str, int]) -> int:
 
 
 def stated_departures(suite: Suite, cells: Sequence[Cell], paper: Paper) -> list[tuple[str, str]]:
-    """Return the setting and the text of each departure from what the paper states, once.
+    """Return the setting and the text of each deviation from what the paper states, once.
 
     Of the cells that published values are compared with; of an artifact without such a cell, a
     figure for instance, those of the cells with the fewest. An artifact on data that no cell has is
@@ -163,7 +163,7 @@ def stated_departures(suite: Suite, cells: Sequence[Cell], paper: Paper) -> list
 
 
 def _fewest(cells: Sequence[Cell], statements: Sequence[Statement]) -> list[Departure]:
-    """Return the departures of the cells with the fewest, a setting's values together."""
+    """Return the deviations of the cells with the fewest, a setting's values together."""
     of_cells = [departures(cell, statements) for cell in cells]
     least = min(map(len, of_cells))
     values: dict[tuple[str, str, bool], list[str]] = {}

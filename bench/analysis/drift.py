@@ -1,4 +1,4 @@
-"""Two results beside each other: which cells moved, by how much, and whether seeds explain it.
+"""Two results next to each other: which cells moved, by how much, and whether seeds explain it.
 
 A cell that both have is the same to the bit or it moved. Whether a group of cells (equal settings,
 several seeds) moved beyond noise is asked of its mean over the seeds that both have: by their
@@ -138,7 +138,7 @@ def differing(mine: Finished, theirs: Finished) -> Json:
 
 
 def _other_history(mine: Finished, theirs: Finished) -> bool:
-    """Whether histories differ; beside a table's, in the metrics that both have."""
+    """Whether histories differ; next to a table's, in the metrics that both have."""
     here, there = mine.history, theirs.history
     if mine.of_table or theirs.of_table:
         if not here or not there:

@@ -42,7 +42,7 @@ class Evidence:
 
     @cached_property
     def compared(self) -> list[Compared]:
-        """Published values beside measured ones."""
+        """Published values next to measured ones."""
         rows = compare(
             self.suite, self.scale, self.cells, self.done, self.paper, failed=self.failed
         )
@@ -50,7 +50,7 @@ class Evidence:
 
     @cached_property
     def all_effects(self) -> list[ComparedEffect]:
-        """Published effects beside measured ones, those on other data among them."""
+        """Published effects next to measured ones, those on other data among them."""
         rows = compare_effects(
             self.suite, self.scale, self.cells, self.done, self.paper, self.rooms
         )
@@ -86,7 +86,7 @@ class Evidence:
 
     @property
     def deviations(self) -> list[str]:
-        """In what the cells deviate from the paper, those settings first that may matter most."""
+        """Deviations of the cells from the paper, those settings first that may matter most."""
         return deviations_of_scale(self.suite, self.cells, self.paper_cells, self.paper)
 
 

@@ -69,7 +69,7 @@ def history_frame(suite: str, scale: str, done: Done) -> pd.DataFrame:
 
 
 def published_frame(values: Iterable[PublishedValue]) -> pd.DataFrame:
-    """Return a row per printed value: OF_PUBLISHED, then the settings it was printed for."""
+    """Return a row per published value: OF_PUBLISHED, then the settings it was printed for."""
     rows = [{name: getattr(v, name) for name in OF_PUBLISHED} | v.settings for v in values]
     return frame_of(rows, OF_PUBLISHED)
 

@@ -22,7 +22,7 @@ from bench.text import value_text
 
 NOT_COMPUTED = "its trivial baseline and supervised accuracy are not computed yet"
 LEFT = 10.0
-"""Percent points that floor and ceiling lie apart beyond the smallest effect that is seen.
+"""Percent points of headroom that are needed beyond the minimum detectable effect.
 
 In the middle of them either end is five points away. A claim's printed numbers keep some distance
 from the thresholds of its checks (`printed_checks.yaml`); of nineteen claims in twenty the smallest
@@ -46,7 +46,7 @@ class Grounds:
 
     @property
     def in_words(self) -> str | None:
-        """Why the effect says nothing, in words; None where it says something."""
+        """Why the effect says nothing, in words; None if it says something."""
         return NOT_COMPUTED if self.missing else self.why
 
     @property

@@ -1,6 +1,6 @@
-"""The finished cells of a suite at a scale: one number per seed, and how far seeds spread.
+"""The finished cells of a suite at a scale: one number per seed, and the variance over seeds.
 
-How the spread of seeds is estimated is fixed beforehand in one table, `spread.yaml`, from other
+How the seed variance is estimated is fixed beforehand in one table, `spread.yaml`, from other
 seeds. What the judged seeds refute of it (that points share one spread) is not kept up.
 """
 
@@ -45,11 +45,11 @@ MACHINE = (
     "trained.machine.system", "trained.machine.processor", "trained.machine.cores",
     "trained.device", "trained.threads", "trained.ranks", "device_name", "packed",
 )  # fmt: skip
-"""What must be alike for times to be compared."""
+"""Settings that must be equal before times are compared."""
 
 
 class Spread(Record):
-    """How the spread of seeds is estimated for some metrics of an experiment at a scale."""
+    """How the seed variance is estimated for some metrics of an experiment at a scale."""
 
     experiment: str
     scale: str
@@ -117,7 +117,7 @@ class Measured:
     def why_left_out(self, metric: str, cells: Sequence[Cell]) -> str | None:
         """Return why the numbers of a metric mean nothing in some of these cells, and in how many.
 
-        None where all of them can be believed.
+        None if all of them can be believed.
         """
         reasons = [why for c in cells if (why := self.doubts.get(c.id, {}).get(metric))]
         if not reasons:
@@ -164,7 +164,7 @@ class Measured:
 
 
 def number_at(history: TrainingHistory, metric: str, at: At) -> float | None:
-    """Return one number of a metric's history; None where it was not recorded."""
+    """Return one number of a metric's history; None if it was not recorded."""
     points = [(r["epoch"], r[metric]) for r in history if metric in r and "epoch" in r]
     if not points:
         return None

@@ -1,4 +1,4 @@
-"""Which cells must be done before a claim can be judged, or a printed value compared."""
+"""Which cells must be done before a claim can be judged, or a published value compared."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,7 +13,7 @@ from bench.suites.checks import Check
 from bench.suites.suite import Suite
 
 Sets = list[tuple[str, int, frozenset[str]]]
-"""A name, a seed, and the ids of the cells that are needed with it."""
+"""A claim's name, a seed, and the ids of the cells that the claim needs with this seed."""
 
 
 def needed_by_claims(suite: Suite, scale: str, cells: Sequence[Cell]) -> Sets:
@@ -48,12 +48,12 @@ def needed_by_claims(suite: Suite, scale: str, cells: Sequence[Cell]) -> Sets:
 
 
 def needed_by_printed(suite: Suite, cells: Sequence[Cell], paper: Paper) -> Sets:
-    """Return what each printed value needs with each seed: a cell, a gain's two, all of an axis.
+    """Return what each published value needs with each seed: a cell, a gain's two, all of an axis.
 
     Args:
         suite: the suite, with its comparisons.
         cells: all cells of the selection.
-        paper: the paper with the printed values.
+        paper: the paper with the published values.
     """
     index = CellIndex(cells)
     needed: Sets = []

@@ -32,7 +32,7 @@ QUANTILE = 1.96  # of the normal distribution, two-sided 95 %
 ClaimKey = tuple[str, str]  # paper and claim
 SHARE = 0.5  # of the published size
 CONTRAST, OTHER_DATA, WITHIN_NOISE = "contrast", "other data", "within the noise"
-"""Why an effect counts neither way."""
+"""Reason why an effect counts neither for the claim nor against it."""
 
 
 class Seen(StrEnum):
@@ -62,12 +62,12 @@ class SeenByOthers:
         for effect, _ in self.effects:
             by_project.setdefault(effect.project, []).append(effect)
         if not by_project:
-            return "Nobody has published a measurement of it that we know of."
+            return "We know of no published measurement of it."
         parts = [_project_words(effects) for effects in by_project.values()]
         return f"{counted(len(by_project), 'project').capitalize()}: {'; '.join(parts)}."
 
     def record(self) -> dict[str, Any]:
-        """Return what `--json` has of it."""
+        """Return its record for `--json`."""
         return {
             "seen": str(self.seen),
             "summary": self.summary,
@@ -79,7 +79,7 @@ class SeenByOthers:
 
 
 def seen_by_others(suite: Suite, claim: str) -> SeenByOthers:
-    """Return what other projects' numbers say of a suite's claim.
+    """Return what other projects' numbers say about a suite's claim.
 
     Args:
         suite: the suite.
@@ -99,7 +99,7 @@ def seen_by_others(suite: Suite, claim: str) -> SeenByOthers:
 
 
 def seen_claims(suites: Iterable[Suite]) -> dict[ClaimKey, SeenByOthers]:
-    """Return what other projects' numbers say of each claim that has any, by paper and claim.
+    """Return what other projects' numbers say about each claim that has any, by paper and claim.
 
     Args:
         suites: those that check claims; a claim of several has the effects of all.

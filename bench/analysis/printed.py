@@ -1,9 +1,9 @@
-"""The papers' printed numbers as if they had been measured: what the claims' checks say of them.
+"""The papers' published numbers as if they had been measured: what the claims' checks say of them.
 
     python -m bench.analysis.printed [SUITES]
 
 writes what the checks give into the file that claims are judged with (`make printed`): after a
-change to a check, a comparison or a printed value.
+change to a check, a comparison or a published value.
 """
 
 import sys
@@ -42,14 +42,14 @@ Shift = Callable[[Check, Cell], float]
 
 
 def printed_numbers(suite: Suite, cells: Sequence[Cell], paper: Paper) -> Numbers:
-    """Return the printed numbers that belong to cells; gains and reductions are left out.
+    """Return the published numbers that belong to cells; gains and reductions are left out.
 
     Where a number is printed twice the first of the suite's comparisons counts.
 
     Args:
         suite: the suite, with its comparisons.
         cells: all cells of the selection.
-        paper: the paper with the printed values.
+        paper: the paper with the published values.
     """
     numbers, index = Numbers(), CellIndex(cells)
     for comparison in suite.compare:
@@ -65,7 +65,7 @@ def printed_numbers(suite: Suite, cells: Sequence[Cell], paper: Paper) -> Number
 def judge_printed(
     suite: Suite, scale: str, cells: Sequence[Cell], paper: Paper, shift: Shift | None = None
 ) -> list[Judged]:
-    """Return the suite's checks, judged on the printed numbers with a little noise.
+    """Return the suite's checks, judged on the published numbers with a little noise.
 
     Each check is judged by itself, on the cells that have its metric printed, as if the scale had
     no others.
@@ -97,7 +97,7 @@ def judge_printed(
 
 
 def reached(checks: Sequence[Judged]) -> list[Judged]:
-    """Return the checks that decide a claim and that printed numbers reach."""
+    """Return the checks that decide a claim and that published numbers reach."""
     return [judged for judged in checks if judged.counts and judged.effect is not None]
 
 
@@ -111,7 +111,7 @@ def published_scales(folder: Path) -> Iterator[tuple[Suite, str, list[Cell]]]:
 
 
 def printed_text(folder: Path) -> str:
-    """Return the file of checks on printed numbers, of a suite's published scales the closest.
+    """Return the file of checks on published numbers, of a suite's published scales the closest.
 
     Args:
         folder: of the suites.

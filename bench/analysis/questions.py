@@ -144,7 +144,7 @@ class Findings:
     def _others_words(self) -> str:
         rows = self.of(OTHERS)
         if not rows:
-            return "By others: nobody has published a measurement that we know of."
+            return "By others: we know of no published measurement."
         kinds = {
             "as claimed": [row for row in rows if row.says == Seen.YES],
             "not as claimed": [row for row in rows if row.says == Seen.NO],

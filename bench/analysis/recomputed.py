@@ -1,4 +1,4 @@
-"""A cell that was computed again beside what is kept of it."""
+"""A cell that was computed again next to what is kept of it."""
 
 from bench.analysis.causes import other_versions, same_model
 from bench.analysis.drift import differing

@@ -112,7 +112,7 @@ class Rooms:
         return [room for room in rooms if room is not None]
 
     def of_cell(self, metric: str, cell: Cell) -> Room | None:
-        """Return the room of a metric in a cell; None where it is not known."""
+        """Return the room of a metric in a cell; None if it is not known."""
         point = self._point(metric, cell)
         if point is None:
             return None

@@ -161,7 +161,7 @@ NONE_SHARED: Pools = MappingProxyType({})
 
 
 def pooled(groups: Iterable[Sequence[float]]) -> Variance | None:
-    """Return the variance that several points share; None where none has two seeds."""
+    """Return the variance that several points share; None if none has two seeds."""
     enough = [values for values in groups if len(values) > 1]
     freedom = sum(len(values) - 1 for values in enough)
     if not freedom:
@@ -173,7 +173,7 @@ def pooled(groups: Iterable[Sequence[float]]) -> Variance | None:
 def contrast(
     terms: Sequence[Term], how: How = "separate", pools: Pools = NONE_SHARED, offset: float = 0.0
 ) -> Estimate | None:
-    """Return the weighted sum of means, less the offset; None where no seed says anything.
+    """Return the weighted sum of means, less the offset; None if no seed says anything.
 
     Paired over the seeds that all points have, where there are two; without an error where a point
     has less than two seeds.

@@ -58,12 +58,12 @@ IDENTITY = ("identity",)
 SPEECH = ("speech", "speech-baseline")
 TOYS = ("gaussian-mi", "vince-gaussian", "optimal-bound", "gradient-norm", "spirals")
 WIDE = "the interval lies neither inside nor outside the published value ± tolerance"
-NOTHING = "the tolerance includes what is measured where nothing is learned"
+NOTHING = "the tolerance includes the value without learning"
 BOTH = "the interval includes 0 and the published effect"
 NEITHER_NONE = "the interval includes 0 and effects larger than rounding"
 
 VerdictWithReason = tuple[Verdict, str | None]
-"""A verdict, and the reason where nothing can be told."""
+"""A verdict, and the reason if it is "cannot tell"."""
 
 
 def kind_of_evidence(experiment: str, protocol: str) -> EvidenceKind:

@@ -50,7 +50,7 @@ class Lead:
 
 
 def setting_of(first: str, second: str, cells: Sequence[Cell]) -> str | None:
-    """Return the setting that has both values among the cells; None where none has.
+    """Return the setting that has both values among the cells; None if none has.
 
     Args:
         first: a method or a loss.
@@ -78,7 +78,7 @@ def sides(setting: str, first: str, second: str) -> tuple[Where, Where]:
 def lead(
     measured: Measured, cells: Sequence[Cell], setting: str, first: str, second: str, metric: str
 ) -> Lead | None:
-    """Return the lead of the first over the second; None where no seed has both sides.
+    """Return the lead of the first over the second; None if no seed has both sides.
 
     Cells are compared where they agree in all settings that do not follow from the one that tells
     the two apart.

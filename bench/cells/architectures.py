@@ -5,7 +5,7 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import Field
 
 OF_TIMM = "timm:"
-"""How the names of timm's networks begin."""
+"""Prefix of the names of timm's networks."""
 Timm = Annotated[str, Field(pattern=rf"^{OF_TIMM}[a-z0-9_]+$")]
 Stem = Literal["imagenet", "cifar", "half"]
 Arch = (

@@ -82,11 +82,11 @@ class DataAndViews(ImageSet):
     cutmix: bool = later(False)
     """Whether the online network sees images with a patch of another image."""
     colour: Literal["rgb", "lab"] = later("rgb")
-    """Colour space; with lab, L and ab have an encoder each."""
+    """Colour space; with lab, L and ab each have their own encoder."""
 
 
 def training_images(cell: PlainImages | DataAndViews) -> TrainingImages | None:
-    """Return the images that a cell trains on; None where the data set's size is not known."""
+    """Return the images that a cell trains on; None if the data set's size is not known."""
     size = size_of(cell.dataset, cell.held_out)
     if size is None:
         return None
@@ -105,28 +105,29 @@ class Encoder(Axis):
 
     arch: Arch
     """The backbone; `small` has three residual blocks, for small images on a CPU; `small-alexnet`
-    is that of Wang and Isola's code (arXiv:2005.10242) and has the stem 'cifar'; `timm:NAME` is a
+    is the network of Wang and Isola's code (arXiv:2005.10242) and has the stem 'cifar'; `timm:NAME`
+    is a
     network of the package timm, without its weights."""
     stem: Stem
-    """How the backbone begins: 7x7 and pooling, 3x3, or 3x3 at stride 2."""
+    """First layers of the backbone: 7x7 convolution and pooling, 3x3, or 3x3 at stride 2."""
     width: PositiveInt = 64
     """Channels of the first stage, before 2x and 4x; 64 is the published width."""
     zero_init_residual: bool = later(False)
     """Whether each residual branch starts at 0."""
     projector_layers: NonNegativeInt
-    """Linear layers behind the backbone."""
+    """Number of linear layers of the projector."""
     projector_hidden_dim: PositiveInt | None = None
     """Units of each hidden layer of the projector; needed with 2 projector_layers or more."""
     projector_bn: BN | None = None
-    """Batch norm of the projector: nowhere, behind hidden layers, or behind all layers."""
+    """Batch norm of the projector: nowhere, after hidden layers, or after all layers."""
     feature_dim: PositiveInt
     """D, the dimension of queries and keys."""
     predictor_layers: NonNegativeInt = 0
-    """Linear layers behind the projector, for queries alone."""
+    """Number of linear layers of the predictor, which follows the projector for queries only."""
     predictor_hidden_dim: PositiveInt | None = None
     """Units of each hidden layer of the predictor; needed with 2 predictor_layers or more."""
     predictor_bn: BN | None = None
-    """Batch norm of the predictor: nowhere, behind hidden layers, or behind all layers."""
+    """Batch norm of the predictor: nowhere, after hidden layers, or after all layers."""
     bn: Literal["plain", "shuffling", "sync"]
     """Batch normalisation: of each part, with keys shuffled, or of the whole batch."""
     bn_groups: PositiveInt = 1
@@ -143,7 +144,8 @@ class ComparisonAxis(Axis):
     """Who is compared with whom."""
 
     target: Literal["shared", "stop-gradient", "momentum", "bank", "own"]
-    """What makes keys, and whether gradients flow through them; own: a method's own code."""
+    """Network that computes the keys, and whether gradients flow through it; own: a method's own
+    code."""
     momentum: Fraction | None = None
     """Momentum coefficient beta of the target encoder."""
     momentum_schedule: Literal["fixed", "cosine"] = "fixed"
@@ -228,7 +230,7 @@ class ObjectiveAxis(Axis):
     tau_beta: PositiveFloat | None = None
     """Temperature of the scalar component of dual temperature."""
     form: Literal["released", "printed"] | None = None
-    """Which interpretation: the authors' code or the paper's text."""
+    """Interpretation of dual temperature: the authors' code or the paper's text."""
     align_alpha: Annotated[float, Field(ge=1)] | None = None
     """Alpha of align-uniform: the power of the distance of two views' embeddings."""
     uniform_t: PositiveFloat | None = None
@@ -279,24 +281,26 @@ class StepsAxis(Axis):
     2024): weights with two axes or more, first and last layers too, and SGD with Nesterov's
     momentum for biases and BN. All but sgd normalise gradients."""
     lr: PositiveFloat
-    """Learning rate at N: the one that is used."""
+    """Learning rate at N, the rate that training uses."""
     base_lr: PositiveFloat | None = None
     """Learning rate per 256 queries, from which lr_scaling computes lr."""
     lr_scaling: ScalingRule | None = None
-    """How lr follows from base_lr, for every optimiser: equal to it, times N / 256, or times sqrt(N
-    / 256)."""
+    """How lr is computed from base_lr, for every optimiser: equal, times N / 256, or times sqrt(N /
+    256)."""
     sgd_momentum: Fraction = 0.9
     """Momentum of sgd, lars and muon; beta_1 of adam and adamw."""
     nesterov: bool = later(False)
     """Whether sgd uses Nesterov's momentum, which muon always has."""
     weight_decay: NonNegativeFloat
-    """Coefficient of a weight in its gradient, before lars and adam normalise it; adamw, and muon
-    for what is not left to SGD, take lr times it off the weight instead."""
+    """Weight decay: coefficient of a weight in its gradient, before lars and adam normalise it;
+    adamw, and muon for the weights that it does not leave to SGD, subtract lr times it from the
+    weight instead."""
     exempt: bool = False
     """Whether biases and BN are exempt from weight decay and from LARS's adaptation."""
     lr_schedule: Literal["constant", "cosine", "step", "plateau", "triangular"]
-    """After warm-up; cosine and triangular (on a line: arXiv:1506.01186, Sec. 3.1) fall to 0, step
-    and plateau by a factor. The peak of a triangle lies where warm-up ends."""
+    """Schedule after warm-up; cosine and triangular (linear: arXiv:1506.01186, Sec. 3.1) fall to 0,
+    step
+    and plateau by a factor. The peak of triangular is the end of the warm-up."""
     warmup_epochs: NonNegativeInt = 0
     """First epochs, in which the learning rate rises linearly from 0 to lr."""
     lr_drop_epochs: Annotated[str, Field(pattern=r"^\d+(,\d+)*$")] | None = None
@@ -324,18 +328,20 @@ class Optimisation(StepsAxis):
     """Queries per optimiser step: gradients of N / batch_size batches are summed."""
     cached_negatives: bool = later(False)
     """With N above batch_size: negatives are the images of the whole step instead of one batch's,
-    by gradient caching (arXiv:2101.06983), which encodes each batch twice. BN sees single batches
-    still."""
+    by gradient caching (arXiv:2101.06983), which encodes each batch twice. BN still normalises each
+    batch separately."""
     lr_bias: PositiveFloat | None = later()
     """Learning rate of biases and BN at N; null: lr, with muon half of it. Needs exempt or muon."""
     base_lr_bias: PositiveFloat | None = later()
     """Learning rate of biases and BN per 256 queries; lr_scaling computes lr_bias from it."""
     weight_decay_end: NonNegativeFloat | None = later()
-    """Weight decay at the end, to which a cosine leads from weight_decay; null: it stays."""
+    """Weight decay at the end of training, reached from weight_decay by a cosine; null:
+    constant."""
     clip_norm: PositiveFloat | None = later()
-    """Largest norm of a step's gradients together; a larger one is scaled down to it. null: any."""
+    """Largest norm of a step's whole gradient; larger ones are scaled down to it; null: no
+    limit."""
     clip_each: PositiveFloat | None = later()
-    """Largest norm of each weight's own gradient instead, as DINO's released code has it."""
+    """Largest norm of each weight's own gradient, as in DINO's released code."""
     plateau_patience: PositiveInt | None = None
     """Epochs without a better kNN accuracy before a drop."""
     plateau_drops: PositiveInt | None = None
@@ -343,11 +349,13 @@ class Optimisation(StepsAxis):
     knn_every_epochs: NonNegativeInt = 0
     """Epochs between kNN evaluations (k 200, tau 0.1) on the test images; 0: never."""
     watch: Literal["knn", "nn"] = later("knn")
-    """What these evaluations measure; nn: the nearest neighbour of the outputs."""
+    """What the kNN evaluations during training measure; nn: the nearest neighbour of the
+    outputs."""
     components: bool = later(False)
-    """Whether they also measure the principal component ratio of the outputs."""
+    """Whether the evaluations during training also measure the principal component ratio of the
+    outputs."""
     eigenspaces: bool = later(False)
-    """Whether they also measure how far a linear predictor has the eigenvectors of F."""
+    """Whether they also measure the alignment of a linear predictor with the eigenvectors of F."""
     online_linear: bool = False
     """Whether a linear classifier is trained along with the encoder, on detached features."""
 
@@ -372,15 +380,15 @@ class Accuracies(Axis):
 
 
 NOWHERE = "none"
-"""What `evaluated_on` names where no evaluation is made."""
+"""Value of `evaluated_on` that means no evaluation."""
 
 
 class Evaluation(Accuracies):
     """What is asked of the trained encoder."""
 
     evaluated_on: Annotated[str, Field(min_length=1)] | None = later()
-    """The labelled data set of the evaluations, all of its images; null: the one that is trained
-    on; none: no evaluations."""
+    """The labelled data set of the evaluations, with all of its images; null: the training data
+    set; none: no evaluations."""
     features: Literal["backbone", "projector"] = "backbone"
     """The layer that is evaluated: the backbone, or the projector before normalisation."""
     knn_features: Literal["backbone", "projector"] | None = later()
@@ -433,10 +441,10 @@ class EvaluationKind(NamedTuple):
     """An evaluation of a trained encoder: its protocol, and the metrics that it gives."""
 
     settings: tuple[str, ...]
-    """Settings that are its protocol; they enter its id, the metrics do not."""
+    """Settings of the evaluation's protocol; they enter its id, the metrics do not."""
     metrics: tuple[str, ...]
     needs: tuple[str, ...] = ()
-    """Settings without which a cell does not ask for it."""
+    """Settings that a cell needs for this evaluation."""
 
     def is_asked_by(self, cell: object) -> bool:
         """Return whether a cell asks for it."""
@@ -499,16 +507,17 @@ def metrics_of(kinds: Mapping[str, EvaluationKind]) -> tuple[str, ...]:
 
 
 LABELS = frozenset({"method", "base_lr", "base_lr_bias", "lr_scaling", "linear_once", "ranks"})
-"""Fields that enter no id: they say where others come from, stand in a protocol's record, or ask
-for a metric that came later."""
+"""Fields that do not enter an id: they are sources of other fields, are part of a protocol's
+record, or request a metric that was added later."""
 HEADS = tuple(
     name
     for name in Encoder.model_fields
     if name not in ("arch", "stem", "width", "zero_init_residual")
 )
 TEMPERATURES = tuple(name for name in ObjectiveAxis.model_fields if name.startswith("tau"))
-"""Settings that are temperatures: name a new one `tau_...`, so that doubts look at it too."""
+"""Settings that are temperatures: name a new one `tau_...`, so `bench.analysis.doubts` checks it
+too."""
 OWN_OF_LOSS = frozenset(ObjectiveAxis.model_fields) - {"tau"}
-"""Settings that say what a loss is; the temperature is a training setting of every method."""
+"""Settings that define a loss; the temperature is a training setting of every method."""
 OWN_OF_METHOD = OWN_OF_LOSS | frozenset(ComparisonAxis.model_fields) | frozenset(HEADS) | {"method"}
-"""Settings that say what a method is: its loss, what is compared with what, and the heads."""
+"""Settings that define a method: its loss, which outputs it compares, and the heads."""

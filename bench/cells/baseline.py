@@ -35,7 +35,7 @@ from bench.cells.speech import SpeechBaseline
 from bench.cells.view_recipes import draws_of, warp_record
 
 LABELS = frozenset({"base_lr", "lr_scaling"})
-"""Fields that say where the learning rate comes from, and so enter no id."""
+"""Fields that the learning rate is computed from; they do not enter an id."""
 BASELINES = ("raw", "untrained", "labels")
 NETWORK = ("arch", "stem", "width")
 TRAINING = (
@@ -48,7 +48,7 @@ MEANINGLESS = {
     "untrained": frozenset(TRAINING),
     "labels": frozenset({"zero_init_residual"}),
 }
-"""Settings that a baseline does not depend on: it drops them, so that one grid may have all."""
+"""Settings that a baseline ignores, so one grid may contain all baselines."""
 
 
 class Baseline(Accuracies, PlainImages, Cell):
@@ -148,7 +148,7 @@ class Baseline(Accuracies, PlainImages, Cell):
 
 AnyBaseline = Baseline | SpeechBaseline
 ACCURACIES = (*(name for name in Baseline.metrics if not name.endswith("_std")), *OF_SPEECH)
-"""What a baseline tells the floor or the ceiling of."""
+"""The metrics whose trivial baseline or supervised accuracy a baseline gives."""
 
 
 def without_baselines(cells: Iterable[Cell]) -> list[Cell]:
@@ -162,7 +162,7 @@ def baselines_among(cells: Iterable[Cell]) -> list[AnyBaseline]:
 
 
 def settings_apart(cells: Sequence[Cell]) -> list[str]:
-    """Return the settings that tell cells apart; beside others, baselines by their kind alone."""
+    """Return the settings that distinguish cells; baselines among others only by their kind."""
     judged = without_baselines(cells)
     if not judged or len(judged) == len(cells):
         return varied_settings(cells)

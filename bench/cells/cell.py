@@ -28,7 +28,7 @@ SIZE_WORDS = {
     "detect_batch_size": "batch {}",
 }  # fmt: skip
 NOT_SET = ("experiment", "version", "loss_file", "evaluate_file", "record_file")
-"""Fields that no suite sets among its settings."""
+"""Fields that a suite cannot set."""
 LEAST_CUT = 2  # of a setting that is cut: a standard deviation needs two
 
 
@@ -45,28 +45,31 @@ class Cell(Record, ABC):
     seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)]
 
     metrics: ClassVar[tuple[str, ...]] = ()
-    """What a finished cell's summary holds."""
+    """Metrics in a finished cell's summary."""
     of_history: ClassVar[tuple[str, ...]] = ()
-    """Names that its history records besides the metrics, `epoch` and `step`."""
+    """Names that the cell's history records besides the metrics, `epoch` and `step`."""
     of_provenance: ClassVar[tuple[str, ...]] = ()
-    """What is made of a finished cell's provenance instead, for checks of claims alone."""
+    """Metrics computed from a finished cell's provenance, only for checks of claims."""
     exact: ClassVar[frozenset[str]] = frozenset()
-    """Metrics that a formula gives, where seeds that agree prove something."""
+    """Metrics that a formula gives; for them, equal values over seeds are expected, not
+    suspicious."""
     stacks_over: ClassVar[frozenset[str]] = frozenset()
-    """Fields in which cells may differ and still train as one stacked batch."""
+    """Fields in which the cells of one stacked batch may differ."""
     stack_limit: ClassVar[int] = 1
-    """The largest stack that pays."""
+    """Largest useful size of a stack."""
     one_valued: ClassVar[frozenset[str]] = frozenset({"experiment", "version", "precision"})
-    """Fields that cannot tell two cells of this kind apart."""
+    """Fields that never distinguish two cells of this kind."""
     has_presets: ClassVar[bool] = False
-    """Whether a suite may name a preset, as `method`, for the settings that it leaves out."""
+    """Whether a suite may name a preset as `method`, which fills in settings that the suite
+    omits."""
     sizes: ClassVar[tuple[str, ...]] = ()
-    """Settings that tell kinds of cells apart in `bench plan`."""
+    """Settings that distinguish kinds of cells in `bench plan`."""
     packages: ClassVar[tuple[str, ...]] = ()
-    """Packages of an extra, named as the experiment, without which it is not computed."""
+    """Packages that the experiment needs; the extra with the experiment's name installs them."""
     cuttable: ClassVar[tuple[str, ...]] = ()
-    """Settings that the time is proportional to, the steps first; a probe cuts them.
-    None: it computes a whole cell, or the experiment's file has a `probe` of its own."""
+    """Settings that the run time is proportional to, the number of steps first; a probe reduces
+    them.
+    None: a probe computes a whole cell, or the experiment's file has its own `probe`."""
 
     @model_validator(mode="before")
     @classmethod
@@ -132,7 +135,7 @@ class Cell(Record, ABC):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The settings that an objective of one's own declares."""
+        """The settings that an objective of the user declares."""
         return self.model_extra or {}
 
     @cached_property
@@ -202,7 +205,7 @@ class Cell(Record, ABC):
         return [name for name in self.evaluation_metrics if name not in metrics]
 
     def asked_of_data(self) -> list[Demand]:
-        """Return what the settings ask of the data set; none where its size is not known."""
+        """Return what the settings ask of the data set; none if its size is not known."""
         return []
 
     @property
@@ -323,7 +326,7 @@ def later_settings(kind: type[BaseModel]) -> dict[str, Any]:
 
 
 def without_later(fields: Mapping[str, Any], kind: type[BaseModel]) -> dict[str, Any]:
-    """Return the fields of a record but for those that came later and are at their defaults.
+    """Return the fields of a record except those that came later and are at their defaults.
 
     Args:
         fields: values by name.

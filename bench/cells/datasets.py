@@ -77,7 +77,7 @@ _KNOWN = (
         "drawn in code", "shapes",
     ),
     DatasetInfo(
-        "shapes-long-tail", "drawn shapes", "drawn shapes, labelled as LVIS is", 200, 100, 0, None,
+        "shapes-long-tail", "drawn shapes", "drawn shapes, labelled like LVIS", 200, 100, 0, None,
         "drawn in code", "shapes",
     ),
     DatasetInfo("coco", "COCO", "images with boxes", 118_287, 5000, 0, None, "", "coco"),
@@ -88,13 +88,13 @@ _KNOWN = (
     ),
 )  # fmt: skip
 IMAGE_SETS = {info.name: info for info in _KNOWN if not info.has_boxes}
-"""Data sets that encoders learn from, by name."""
+"""Data sets for training encoders, by name."""
 BOXED_SETS = {info.name: info for info in _KNOWN if info.has_boxes}
 """Data sets with boxes and masks, by name; any folder in COCO format is another one."""
 SHAPES, KEY_SHAPES, TAIL_SHAPES = "shapes", "shapes-keypoints", "shapes-long-tail"
 DRAWN = frozenset({SHAPES, KEY_SHAPES, TAIL_SHAPES})
 Learnt = Literal["boxes", "masks", "keypoints"]
-"""What a detector learns of an object; masks and key points beside its box."""
+"""Parts of an object that a detector learns: its box, and masks or key points."""
 GUESS = IMAGE_SETS["cifar10"]  # for a data set of unknown size, such as a folder of images
 
 
@@ -128,7 +128,7 @@ def size_of(dataset: str, held_out: float | None = None) -> DatasetInfo | None:
 def accuracy_step(
     dataset: str, metric: str, held_out: float | None = None, warps: int = 1
 ) -> float | None:
-    """Return the percent that one test image is worth to an accuracy; None where not known.
+    """Return the percent that one test image is worth to an accuracy; None if not known.
 
     Args:
         dataset: its name.

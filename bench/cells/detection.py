@@ -26,9 +26,9 @@ OF_BOXES = ("ap_bbox", "ap50_bbox", "ap75_bbox", "aps_bbox", "apm_bbox", "apl_bb
 OF_MASKS = ("ap_mask", "ap50_mask", "ap75_mask")
 OF_KEYPOINTS = ("ap_keypoint", "ap50_keypoint", "ap75_keypoint")
 OF_TAIL = ("apr", "apc", "apf")
-"""Of LVIS's rare, common and frequent categories, behind each `_bbox` or `_mask`."""
+"""Suffixes of metrics on LVIS's rare, common and frequent categories, after `_bbox` or `_mask`."""
 DROP = 0.1
-"""What a drop multiplies the learning rate by."""
+"""Factor by which a drop multiplies the learning rate."""
 ONE_X = 90_000 * 16  # images that a detector sees in the schedule that the field calls 1x
 BOX_SIDE, MASK_SIDE, C4_SIDE = 7, 14, 14  # of a region that is cut from features
 DEEP_HEAD = 4  # convolutions of the head 'four-conv', and of the mask head
@@ -43,18 +43,20 @@ class Detection(TransferCell):
     detect_dataset: Annotated[str, Field(pattern=r"^\w[\w.+-]*$", max_length=100)]
     """Images with boxes: `shapes` and the like, which are drawn, or a folder in COCO format."""
     detect_images: PositiveInt | None = None
-    """The detector learns from the first so many images of a fixed random order; null: all."""
+    """Number of training images of the detector, the first in a fixed random order; null: all."""
 
     detector: Literal["faster-rcnn", "mask-rcnn", "keypoint-rcnn"]
-    """Whether the detector finds boxes alone, or masks or key points as well."""
+    """Whether the detector predicts boxes only, or also masks or key points."""
     neck: Literal["fpn", "c4"]
     """Whether regions are cut from a feature pyramid, or from the last stage but one."""
     box_head: Literal["two-linear", "four-conv"] | None = None
-    """What classifies a region of a pyramid; null with neck 'c4', where the last stage does."""
+    """Head that classifies a region of a pyramid; null with neck 'c4', where the last stage
+    does."""
     head_norm: Literal["none", "batch"] = "none"
-    """Whether pyramid and region heads, new with the detector, have batch norm."""
+    """Whether the pyramid and the region heads, which are not pretrained, have batch norm."""
     frozen_backbone: bool
-    """Whether the backbone keeps its weights; with 'c4' its last stage, a region head, learns."""
+    """Whether the backbone keeps its weights; with 'c4' its last stage, a region head, is
+    trained."""
     backbone_bn: Literal["stored", "batch"] = "stored"
     """Whether batch norm of the backbone keeps its statistics and scales, or learns on batches."""
     anchor_size: PositiveInt = 32
@@ -68,35 +70,37 @@ class Detection(TransferCell):
     sampled_regions: PositiveInt = 512
     """Proposed regions per training image that the region heads learn from."""
     detections: PositiveInt = later(100)
-    """Objects found per test image at most: those with the highest scores."""
+    """Largest number of detections per test image; those with the highest scores are kept."""
     least_score: Fraction = later(0.05)
-    """Score below which nothing is found."""
+    """Score below which detections are discarded."""
 
     shorter_side: PositiveInt = 800
     """Pixels to which the shorter side of an image is resized."""
     shorter_side_from: PositiveInt | None = None
-    """A training image gets a side drawn between this and shorter_side; null: shorter_side."""
+    """Smallest shorter side of a training image, drawn between this and shorter_side; null:
+    shorter_side."""
     longer_side: PositiveInt = 1333
-    """Pixels that the longer side of an image has at most."""
+    """Largest number of pixels of the longer side of an image."""
     flips: bool = True
     """Whether a training image is mirrored with probability 1/2."""
 
     detect_epochs: PositiveInt | None = None
-    """Passes over the training images; null where detect_steps is given."""
+    """Number of epochs; null if detect_steps is given."""
     detect_steps: PositiveInt | None = None
-    """Steps of the training; null where detect_epochs is given."""
+    """Number of training steps; null if detect_epochs is given."""
     detect_batch_size: PositiveInt
-    """Images of a step."""
+    """Number of images per step."""
     detect_lr: PositiveFloat
     """Learning rate of the whole detector, at its batch size."""
     detect_momentum: Fraction = 0.9
     """Momentum of the gradient descent."""
     detect_weight_decay: NonNegativeFloat
-    """Coefficient of a weight in its gradient."""
+    """Weight decay: coefficient of a weight in its gradient."""
     detect_drops: Annotated[str, Field(pattern=r"^\d+(,\d+)*$")] | None = None
-    """When the rate falls to a tenth, in epochs or steps as the training is, such as '8,11'."""
+    """When the learning rate falls to a tenth, in the unit of the training (epochs or steps), such
+    as '8,11'."""
     detect_warmup_steps: NonNegativeInt = 0
-    """Steps at the beginning in which the rate rises linearly from 0."""
+    """Number of first steps in which the learning rate rises linearly from 0."""
 
     of_network: ClassVar[tuple[str, ...]] = ("arch", "stem", "width", "zero_init_residual", "seed")
     sizes: ClassVar[tuple[str, ...]] = (

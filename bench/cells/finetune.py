@@ -31,29 +31,30 @@ class FineTune(TransferCell):
     label_fraction: Annotated[float, Field(gt=0, le=1)]
     """Share of each class's training images that have a label, one image at least."""
     labelled: Literal["stratified", "published"] = "stratified"
-    """Which images these are: drawn with the cell's seed, or those of a published list."""
+    """Which images have a label: drawn with the cell's seed, or taken from a published list."""
     tune_layers: Literal["all", "last-stage", "head"] = "all"
-    """What learns: the whole network, or the last stage and the classifier, or that alone."""
+    """Part that is trained: the whole network, the last stage and the classifier, or the classifier
+    alone."""
     tune_views: Annotated[ViewSet, AfterValidator(of_one_size)]
-    """The transforms of a labelled image, which is seen by the first recipe."""
+    """Transforms of a labelled training image."""
     tune_epochs: PositiveInt
     """Passes over the labelled images."""
     tune_batch_size: Annotated[int, Field(ge=2)]
-    """Images of a step; all that are labelled, where they are fewer."""
+    """Images per step; all labelled images if there are fewer."""
     tune_optimizer: Literal["sgd", "lars", "adam"]
-    """What moves the weights."""
+    """The optimiser."""
     tune_lr: PositiveFloat
     """The classifier's rate."""
     tune_backbone_lr: PositiveFloat | None = None
-    """The encoder's rate; null: the classifier's."""
+    """Learning rate of the encoder; null: the classifier's."""
     tune_momentum: Fraction = 0.9
     """Momentum of sgd and lars; beta_1 of adam."""
     tune_weight_decay: NonNegativeFloat = 0.0
-    """Coefficient of a weight in its gradient."""
+    """Weight decay: coefficient of a weight in its gradient."""
     tune_lr_schedule: Literal["constant", "cosine"]
-    """Of both rates, after warm-up."""
+    """Schedule of both learning rates, after warm-up."""
     tune_warmup_epochs: NonNegativeInt = 0
-    """Epochs at the beginning in which both rates rise from 0 on a line."""
+    """Number of first epochs in which both learning rates rise linearly from 0."""
 
     of_network: ClassVar[tuple[str, ...]] = (
         "precision", "seed", "dataset", "pretrain_on", "train_images", "held_out", "image_size",

@@ -7,7 +7,8 @@ ScalingRule = Literal["none", "linear", "sqrt"]
 
 
 SCALED = {"lr": "base_lr", "lr_bias": "base_lr_bias"}
-"""Rates, each with the rate that it follows from by the number of queries per step."""
+"""Learning rates, each with the base rate that it is computed from by the number of queries per
+step."""
 
 
 def scaled_lr(base_lr: float, N: int, rule: ScalingRule) -> float:

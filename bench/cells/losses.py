@@ -88,12 +88,12 @@ LOSS_OPTIONS: dict[str, dict[str, object]] = {
     "la": {"normaliser": "constant", "own_entry": "if-near"},  # the same code
     "gradient": {"gradient_scale": 1.0},
 }
-"""What a loss takes where neither suite nor preset says it."""
+"""Values of a loss's settings if neither suite nor preset gives them."""
 KAPPA = 2876934.2 / 1281167  # mutual-information, eq-1-kappa
 
 
 def kappa_of(settings: Mapping[str, Any]) -> float | None:
-    """Return the kappa of settings that say none; None where there is none, or it is estimated.
+    """Return the kappa of settings that say none; None if there is none, or it is estimated.
 
     The paper's number is the mean of e^{s / tau} over random directions of 128 dimensions at
     tau = 0.07: it belongs to those alone. In the literal reading it changes no gradient.
@@ -105,7 +105,7 @@ def kappa_of(settings: Mapping[str, Any]) -> float | None:
 
 
 OWN = Loss("", "features")
-"""What is known of an objective of one's own without its files (`bench.loss_files`)."""
+"""Properties of a user's own objective that are known without its files (`bench.loss_files`)."""
 
 
 def loss_named(name: str) -> Loss:

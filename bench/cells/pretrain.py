@@ -52,20 +52,21 @@ class OwnLossFiles(Axis):
     """The files of the objective or method, where it has some (`bench.loss_files`)."""
 
     loss_file: Annotated[str, Field(pattern=r"^[0-9]+-[0-9a-f]{16}$")] | None = later()
-    """The declaration's version and a digest; null: a loss that bench has."""
+    """Version and digest of the loss's declaration; null for a loss of bench."""
 
 
 class OwnMetrics(Axis):
     """Metrics of the user's own (`bench.metric_files`)."""
 
     evaluate: str | None = later()
-    """An evaluation of frozen features, by the name of its file; it gives `own_evaluation`."""
+    """A user's own evaluation of frozen features, by the name of its file; its metric is
+    `own_evaluation`."""
     evaluate_file: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")] | None = later()
-    """A digest of the file."""
+    """Digest of the file."""
     record: str | None = later()
-    """What is recorded of each batch, by the name of its file; it gives `own_record`."""
+    """A user's own record of each batch, by the name of its file; its metric is `own_record`."""
     record_file: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")] | None = later()
-    """A digest of the file."""
+    """Digest of the file."""
 
     @model_validator(mode="after")
     def _has_files(self) -> Self:
@@ -89,9 +90,9 @@ class EncoderCell(Coordinates, OwnLossFiles, OwnMetrics, Cell):
     """A cell with the settings of `pretrain`, whose encoder it trains or shares.
 
     `trained` is the cell of `pretrain` with the same encoder, which is trained once for all cells
-    with one `training_id`. Kinds of cell stand beside each other: `Pretrain` evaluates the encoder,
-    `TSNE` maps its features, `FineTune` and `Detection` train it further, `NetworkSize` counts its
-    parameters.
+    with one `training_id`. Kinds of cell stand next to each other: `Pretrain` evaluates the
+    encoder, `TSNE` maps its features, `FineTune` and `Detection` train it further, `NetworkSize`
+    counts its parameters.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -316,10 +317,10 @@ class TransferCell(EncoderCell):
     """
 
     start: Literal["pretrained", "scratch"] = "pretrained"
-    """What the encoder begins with: its trained weights, or its first values."""
+    """Initial weights of the encoder: the trained ones, or random ones."""
 
     of_network: ClassVar[tuple[str, ...]] = ()
-    """Settings of `pretrain` that a network from scratch has too."""
+    """Settings of `pretrain` that also apply to a network from scratch."""
 
     @property
     def training_id(self) -> str | None:
@@ -354,9 +355,9 @@ class TSNE(EncoderCell):
     experiment: Literal["tsne"]
     version: Literal[1] = 1
     images: PositiveInt = 2000
-    """Test images that are mapped, drawn at random; all, where there are fewer."""
+    """Number of test images in the map, drawn at random; all if there are fewer."""
     perplexity: Annotated[float, Field(ge=1)] = 30.0
-    """How many neighbours an image is close to."""
+    """Perplexity: effective number of neighbours of an image."""
 
     metrics: ClassVar[tuple[str, ...]] = ("kl_divergence",)
 
@@ -379,7 +380,7 @@ class NetworkSize(EncoderCell):
     experiment: Literal["network-size"]
     version: Literal[1] = 1
     counted: Literal["backbone", "with-projector", "with-predictor"] = "with-projector"
-    """Which layers are counted: to the features, to the outputs, or to the predictions."""
+    """Last layer that is counted: the features, the outputs, or the predictions."""
 
     metrics: ClassVar[tuple[str, ...]] = ("params_m",)
     exact: ClassVar[frozenset[str]] = frozenset({"params_m"})

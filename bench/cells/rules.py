@@ -57,7 +57,7 @@ def _check_encoder(cell: Coordinates) -> None:
     whole &= cell.views != "multi-crop" and cell.colour == "rgb" and not cell.zero_init_residual
     need(
         not cell.arch.startswith(OF_TIMM) or whole,
-        f"arch '{cell.arch}' has layers of its own: it needs stem 'imagenet', width 64, bn_groups "
+        f"arch '{cell.arch}' has fixed layers: it needs stem 'imagenet', width 64, bn_groups "
         "1, zero_init_residual false, colour 'rgb' and views of one size",
     )
 
@@ -138,7 +138,7 @@ def _check_normaliser(cell: Coordinates) -> None:
 
 
 def _check_sample_set(cell: Coordinates) -> None:
-    """Check what objectives over features see beside a query and its key."""
+    """Check what objectives over features see besides a query and its key."""
     loss = loss_named(cell.loss)
     if loss.over == "similarities" or cell.loss == "align-uniform" or loss is OWN:
         return
@@ -149,8 +149,8 @@ def _check_sample_set(cell: Coordinates) -> None:
         views = "both" if cell.negative_gradient == "softmax" else "keys"
         need(
             cell.symmetric and cell.K is None and cell.negative_views in ("keys", views),
-            f"loss '{cell.loss}' takes all of the batch: symmetric, K null and negative_views "
-            f"'{views}'",
+            f"loss '{cell.loss}' compares the whole batch: it needs symmetric, K null and "
+            f"negative_views '{views}'",
         )
 
 
@@ -358,7 +358,7 @@ BELONGS: dict[str, Belongs] = {
     "plateau_patience": Belongs("lr_schedule", ("plateau",)),
     "plateau_drops": Belongs("lr_schedule", ("plateau",)),
 }
-"""Settings of `pretrain` that have a meaning with some values of another one alone."""
+"""Settings of `pretrain` that apply only with some values of another setting."""
 
 
 WITH_GRADIENT: dict[str, Belongs] = {
@@ -368,13 +368,13 @@ WITH_GRADIENT: dict[str, Belongs] = {
     "var_weight": Belongs("negative_gradient", ("variance",)),
     "gamma": Belongs("negative_gradient", ("variance",)),
 }
-"""What holds with loss 'gradient' beside: its parts need these settings."""
+"""Settings that the parts of loss 'gradient' need."""
 
 DRAWN = {
     "bank": ("uniform", "nearest", "ball", "ring", "cave"),
     "queue": ("uniform", "earliest", "newest"),
 }
-"""How negatives may be drawn, by where they come from."""
+"""Ways of drawing negatives, by their source."""
 
 
 def need(condition: bool, message: str) -> None:
@@ -513,4 +513,4 @@ def _check_scalar(cell: Coordinates) -> None:
 CHECKS_OF_NEGATIVES: tuple[Callable[[Coordinates], None], ...] = (
     _check_targets, _check_queue, _check_pool, _check_bank, _check_neighbours, _check_scalar,
 )  # fmt: skip
-"""Each raises ValueError, in one line, for what does not belong together."""
+"""Each raises ValueError, in one line, for settings that exclude each other."""

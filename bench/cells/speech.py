@@ -25,7 +25,7 @@ TASKS = ("speaker", "word")
 ACCURACIES = tuple(f"{task}_top1" for task in TASKS)
 OPTIONS = ("alpha", "tau_beta", "form")
 LABELS = frozenset({"base_lr", "lr_scaling"})
-"""Fields that say where the learning rate comes from, and so enter no id."""
+"""Fields that the learning rate is computed from; they do not enter an id."""
 
 
 class AudioSize(NamedTuple):
@@ -51,7 +51,8 @@ class Recordings(Axis):
 
     packages: ClassVar[tuple[str, ...]] = ("transformers", "soundfile")
     recordings: SetName
-    """What the encoder learns from: `tones`, which are drawn, or a folder of recordings."""
+    """Training recordings of the encoder: `tones`, which are generated, or a folder of
+    recordings."""
     speaker_recordings: SetName | None = None
     """The set whose speakers are classified; null: `recordings`."""
     word_recordings: SetName | None = None
@@ -61,13 +62,13 @@ class Recordings(Axis):
     sample_rate: Annotated[int, Field(ge=1000, le=192_000)]
     """Hz; recordings of another rate are resampled."""
     crop_s: PositiveFloat
-    """Seconds of a recording that a step hears, at most."""
+    """Largest number of seconds of a recording that a step uses."""
     arch: Literal["wav2vec2-base", "wav2vec2-small", "wav2vec2-tiny"]
     """The network; `small` has five convolutions and three transformer layers of 96 units."""
     labels_per_class: PositiveInt | None = None
-    """Labelled training recordings per class that a classifier sees; null: all."""
+    """Labelled training recordings per class for a classifier; null: all."""
     label_draws: PositiveInt = 1
-    """Draws of labelled recordings; the mean accuracy is reported."""
+    """Number of draws of labelled recordings; the mean accuracy is reported."""
 
     def set_of(self, task: str) -> str:
         """Return the recordings of a task."""
@@ -80,7 +81,7 @@ class Recordings(Axis):
         return list(dict.fromkeys([self.recordings, *map(self.set_of, TASKS)]))
 
     def step_of(self, metric: str) -> float | None:
-        """Return the percent that one test recording is worth; None where not known."""
+        """Return the percent that one test recording is worth; None if not known."""
         task = metric.removesuffix("_top1")
         size = AUDIO_SETS.get(self.set_of(task)) if task in TASKS else None
         if size is None:
@@ -105,11 +106,11 @@ class Speech(StepsAxis, Recordings, Cell):
     mask_prob: Share
     """Share of the frames at which a masked span begins."""
     mask_length: PositiveInt
-    """Frames of a span."""
+    """Number of frames in a span."""
     K: PositiveInt
     """Distractors per masked frame, drawn from other masked frames of the recording."""
     loss: Literal["infonce", "eqco", "dcl", "dual-temperature"]
-    """The objective, of cosine similarities."""
+    """The loss, a function of cosine similarities."""
     tau: PositiveFloat
     """Temperature of the similarities."""
     alpha: PositiveFloat | None = None
@@ -117,15 +118,15 @@ class Speech(StepsAxis, Recordings, Cell):
     tau_beta: PositiveFloat | None = None
     """Temperature of the scalar component of dual temperature."""
     form: Literal["released", "printed"] | None = None
-    """Dual temperature as in the authors' code or as printed."""
+    """Interpretation of dual temperature: the authors' code or the paper's text."""
     diversity_weight: NonNegativeFloat
-    """Factor of the term that is least when all code words are used alike."""
+    """Weight of the loss term that favours equal use of all code words."""
     gumbel_start: PositiveFloat
     """Temperature of the Gumbel softmax in the first step."""
     gumbel_end: PositiveFloat
-    """The lowest such temperature."""
+    """Lowest temperature of the Gumbel softmax."""
     gumbel_decay: Share
-    """What each step multiplies that temperature by."""
+    """Factor that multiplies the Gumbel temperature in each step."""
 
     metrics: ClassVar[tuple[str, ...]] = (
         "train_loss", "train_top1", "q_b", "perplexity", *ACCURACIES,
@@ -190,7 +191,8 @@ class SpeechBaseline(Recordings, Cell):
     version: Literal[1] = 1
     precision: Literal["float32"] = "float32"
     baseline: Literal["raw", "untrained", "labels"]
-    """Raw: mean and standard deviation over time of 40 log-mel energies."""
+    """The features of baseline `raw`: mean and standard deviation over time of 40 log-mel
+    energies."""
 
     # training by cross-entropy; null without one
     epochs: PositiveInt | None = None

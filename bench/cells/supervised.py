@@ -21,12 +21,12 @@ from bench.cells.learning_rate import check_rate, ruled
 from bench.cells.rules import Belongs
 
 LABELS = frozenset({"base_lr", "lr_scaling"})
-"""Fields that say where the learning rate comes from, and so enter no id."""
+"""Fields that the learning rate is computed from; they do not enter an id."""
 ONLY_WITH = {
     "tau_beta": Belongs("loss", ("dual-temperature",)),
     "lr_drop_epochs": Belongs("lr_schedule", ("step",)),
 }
-"""Fields that belong to one value of another."""
+"""Fields that apply to only one value of another field."""
 
 
 def of_one_size(views: str) -> str:

@@ -43,17 +43,17 @@ VERBS: dict[str, Verb] = {
     "init": Verb("Run", "suites", "Copy the suites into a folder, to edit or to add to them."),
     "plan": Verb("Run", "plan", "Show a suite's grid, missing cells, predicted time and memory."),
     "run": Verb("Run", "run", "Compute the missing cells of one or more suites."),
-    "resume": Verb("Run", "run", "Continue suites that were begun before."),
+    "resume": Verb("Run", "run", "Continue suites that were started before."),
     "status": Verb("Run", "status", "Count a suite's cells by state, with failures and jobs."),
     "logs": Verb("Run", "logs", "Print a cell's attempts, its failure and its training's records."),
     "cancel": Verb("Run", "status", "Stop the jobs and launchers that compute a suite's cells."),
     "verify": Verb("Run", "verify", "Compute finished cells again and compare the results."),
     "show": Verb("Judge", "show", "Print what was measured, as the suite's tables."),
-    "compare": Verb("Judge", "compare", "Show measured beside published, or two results."),
+    "compare": Verb("Judge", "compare", "Compare measured with published values, or two results."),
     "versus": Verb("Judge", "versus", "Compare two methods over all suites that have both."),
     "claims": Verb("Judge", "claims", "Judge the papers' claims on the results."),
     "others": Verb("Judge", "others", "Show what other projects measured."),
-    "questions": Verb("Judge", "questions", "Answer disputed questions from all that is known."),
+    "questions": Verb("Judge", "questions", "Answer disputed questions from all known results."),
     "report": Verb("Judge", "report", "Write the site of tables, figures and verdicts."),
     "export": Verb("Exchange", "exchange", "Write finished cells as tables or as one archive."),
     "import": Verb("Exchange", "exchange", "Add the cells of archives to the results.", "import_"),
@@ -112,7 +112,7 @@ app = typer.Typer(
     cls=_Verbs,
     help="Reproduce the tables, figures and claims of five papers on contrastive learning.",
     epilog="Exit status: 0 success; 1 the answer is negative (a cell failed, a claim fails); "
-    "2 a mistake in the call; 3 no result could answer; 130 interrupted; 141 its reader has gone.",
+    "2 a mistake in the call; 3 no result could answer; 130 interrupted; 141 output pipe closed.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings=_CONTEXT,
@@ -244,7 +244,7 @@ def _with_hint(message: str) -> str:
 
 
 def _advice(words: list[str]) -> str:
-    """Return what to do after an interruption; `run` is right whether a cell was begun or not."""
+    """Return what to do after an interruption; `run` is right whether a cell was started or not."""
     verb = next((word for word in words if word in VERBS), "")
     if verb not in ("run", "resume"):
         return "interrupted"

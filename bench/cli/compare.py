@@ -1,4 +1,4 @@
-"""`bench compare`: measured beside published, or one results folder beside another."""
+"""`bench compare`: measured next to published, or one results folder next to another."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -50,12 +50,12 @@ def compare(
     ] = False,
     scale: AtScale = None, where: Matching = None, seeds: SeedList = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Print measured values beside published ones, or beside other results, with verdicts.
+    """Print measured values next to published ones, or next to other results, with verdicts.
 
     Two results are two results folders, or folders of exported tables: the cells that differ
     are listed, by how much, and whether seeds explain it.
 
-    Exit status 1: a value or a mean differs by more. 3: no printed value has a measured one.
+    Exit status 1: a value or a mean differs by more. 3: no published value has a measured one.
     """
     name, *more = what
     if more and (len(more) > 1 or other or effects or scale or where or seeds):
@@ -71,7 +71,7 @@ def compare(
         raise typer.Exit(bool(drift["beyond_noise"]))
     selection = select(context.obj, name, scale=scale, where=where, seeds=seeds)
     if other is not None and effects:
-        raise BenchError("--effects sets results beside the paper: leave --with out")
+        raise BenchError("--effects compares results with the paper: leave --with out")
     if other is not None:
         drift = describe_drift(selection.results, other, selection.cells)
         answer(drift, print_drift, as_json)
@@ -161,7 +161,7 @@ def print_others(lines: Sequence[str], suite: str) -> None:
 
     Args:
         lines: as `value_lines` and `effect_lines` make them.
-        suite: whose printed numbers they are about.
+        suite: whose published numbers they are about.
     """
     for line in lines:
         print_line(line)
@@ -173,7 +173,7 @@ def print_others(lines: Sequence[str], suite: str) -> None:
 
 
 def _print_values(evidence: Evidence) -> None:
-    """Print tables of measured beside printed values, what they mean, and what departs."""
+    """Print tables of measured next to published values, what they mean, and what deviates."""
     suite = evidence.suite
     layouts = {c.artifact: c.layout for c in reversed(suite.compare)}
     tables = make_tables(evidence.compared, layouts)
@@ -202,7 +202,7 @@ def _has_measured(table: Table) -> bool:
 
 
 def _print_why_not(evidence: Evidence, selection: Selection) -> None:
-    """Print why no number stands beside a printed one, and which verb has an answer."""
+    """Print why no number stands next to a printed one, and which verb has an answer."""
     suite, scale = evidence.suite, evidence.suite.scales[evidence.scale]
     why = "The suite compares no printed value"
     if suite.compare:

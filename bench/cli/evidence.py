@@ -17,7 +17,7 @@ from bench.suites import shipped
 
 
 def evidence_of(selection: Selection) -> Evidence:
-    """Return what was measured of a selection, beside what was published, and the verdicts."""
+    """Return what was measured of a selection, next to what was published, and the verdicts."""
     return gather(
         selection.suite,
         selection.scale,
@@ -44,7 +44,7 @@ def results_of(selection: Selection) -> Results:
 def results_in(workspace: Workspace) -> Results:
     """Return the results of a workspace.
 
-    In the usual folder the reference results answer for a suite of which no cell was begun there.
+    In the usual folder the reference results answer for a suite of which no cell was started there.
 
     Raises:
         StoreError: another folder, which does not exist.

@@ -49,7 +49,7 @@ def find_folder(workspace: Workspace, beginning: str) -> CellFolder:
     """Return the folder of the cell whose id begins like this.
 
     Raises:
-        BenchError: no cell was begun whose id does, or several were.
+        BenchError: no cell was started whose id does, or several were.
     """
     where = f"cell {beginning}"
     if re.fullmatch("[0-9a-f]{1,16}", beginning) is None:

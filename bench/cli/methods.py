@@ -28,7 +28,7 @@ def methods(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the methods by their settings; describe one beside its paper and released code."""
+    """List the methods by their settings; describe one next to its paper and released code."""
     if to is not None and name is not None:
         raise BenchError("--to writes all methods on one page: leave the name out")
     if to is not None:
@@ -77,7 +77,7 @@ def _coordinates(label: str, preset: Preset) -> dict[str, Json]:
 
 
 def write_pages(suites: Path, folder: Path) -> list[Path]:
-    """Write every method as its coordinates, and beside papers and code; return both pages."""
+    """Write every method as its coordinates, and next to papers and code; return both pages."""
     records = describe_methods(suites, None)
     texts = {
         "methods.md": methods_page(records, elsewhere(), settings_reference()),
@@ -93,7 +93,7 @@ def write_pages(suites: Path, folder: Path) -> list[Path]:
 
 
 def print_methods(records: Sequence[Json]) -> None:
-    """Print the coordinates of all methods side by side, or those of one beside their sources."""
+    """Print the coordinates of all methods side by side, or those of one next to their sources."""
     if len(records) == 1:
         _print_method(records[0])
         return

@@ -118,7 +118,7 @@ Shard = Annotated[
     typer.Option(
         metavar="PART/PARTS",
         help="Only one of several parts of about the same work: 3/16. Cells of one training stay "
-        "together, and each machine divides them the same way.",
+        "together; every machine computes the same division.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
@@ -139,7 +139,7 @@ Have = Annotated[
 Limit = Annotated[
     float | None,
     typer.Option(
-        help="Select whole claims that fit into so many GPU-hours (without a GPU: core-hours)."
+        help="Select whole claims that fit into this many GPU-hours (without a GPU: core-hours)."
     ),
 ]
 
@@ -151,7 +151,7 @@ REASONS = {
     "diverged": "a loss or an estimate became infinite or not a number",
     "oom": "out of memory, or its worker was killed repeatedly",
 }
-"""Why cells fail, in words."""
+"""Reasons why cells fail, in words."""
 
 
 def answer(record: Any, show: Any, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""`bench others`: what other projects measured, beside the papers' numbers and claims."""
+"""`bench others`: what other projects measured, next to the papers' numbers and claims."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -39,11 +39,11 @@ def others(
     ] = None,
     check: Annotated[
         Path | None,
-        typer.Option(help="Check a source file of your own: what is understood and comparable."),
+        typer.Option(help="Check your own source file: which rows are understood."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what other projects measured beside the papers' numbers and claims.
+    """Show what other projects measured next to the papers' numbers and claims.
 
     Differences are formed inside one source only. None of these numbers decides a claim.
     """
@@ -68,7 +68,7 @@ def others(
 
 
 def claim_seen(claim: str, workspace: Workspace) -> SeenByOthers:
-    """Return what other projects' numbers say of a claim.
+    """Return what other projects' numbers say about a claim.
 
     Raises:
         BenchError: no suite has a claim of this name.
@@ -85,7 +85,7 @@ def claim_seen(claim: str, workspace: Workspace) -> SeenByOthers:
 
 
 def artifact_records(name: str, workspace: Workspace) -> list[Json]:
-    """Return each printed row of an artifact with the numbers of other projects beside it.
+    """Return each published row of an artifact with the numbers of other projects next to it.
 
     Raises:
         BenchError: no paper has an artifact of this name.
@@ -99,7 +99,7 @@ def artifact_records(name: str, workspace: Workspace) -> list[Json]:
 
 
 def suite_records(name: str, workspace: Workspace) -> list[Json]:
-    """Return the printed rows that a suite compares, with the numbers of other projects.
+    """Return the published rows that a suite compares, with the numbers of other projects.
 
     Raises:
         BenchError: there is no such suite.
@@ -170,7 +170,7 @@ def print_sources(records: Sequence[Json]) -> None:
 
 
 def print_source(records: Sequence[Json]) -> None:
-    """Print each row of a source, and which artifacts it stands beside."""
+    """Print each row of a source, and which artifacts it stands next to."""
     heads = ["row", "data", "metric", "value", "runs", "selected", "beside"]
     rows = [
         [
@@ -186,9 +186,9 @@ def print_source(records: Sequence[Json]) -> None:
 
 
 def print_artifact(records: Sequence[Json]) -> None:
-    """Print each published number of an artifact with the others' beside it."""
+    """Print each published number of an artifact with the others' next to it."""
     if not records:
-        print_line("No other project has measured a number of it that we know of.")
+        print_line("We know of no other project that has measured it.")
     heads = ["row", "metric", "published", "others", "source", "selected, runs", "differs in"]
     for artifact, group in groupby(records, key=lambda r: r["artifact"]):
         rows = []

@@ -1,4 +1,4 @@
-"""Code of one's own on the command line: which folders are trusted, and a first try."""
+"""Code of the user on the command line: which folders are trusted, and a first try."""
 
 import shlex
 from collections import Counter
@@ -24,7 +24,7 @@ Trust = Annotated[
     list[Path] | None,
     typer.Option(
         envvar=TRUST,
-        help="A folder of losses, methods or metrics of your own: it may run. May be repeated.",
+        help="A folder of your own losses, methods or metrics, to run them. May be repeated.",
     ),
 ]
 
@@ -135,7 +135,7 @@ def _try(
 
 
 def _metrics_of(cell: Cell) -> list[tuple[str, str, str]]:
-    """Return setting, name and digest of each metric of one's own."""
+    """Return setting, name and digest of each metric of the user."""
     named = [(setting, getattr(cell, setting, None)) for setting in FOLDERS]
     return [(s, name, getattr(cell, f"{s}_file")) for s, name in named if name is not None]
 
@@ -176,7 +176,7 @@ def _kind(cell: Pretrain) -> str:
 
 
 def _with_own_losses(cells: Iterable[Cell]) -> list[Pretrain]:
-    """Return a cell of each objective of one's own and of each choice of its parameters."""
+    """Return a cell of each objective of the user and of each choice of its parameters."""
     found: dict[tuple[object, ...], Pretrain] = {}
     for cell in cells:
         if isinstance(cell, EncoderCell) and _own_file(cell) is not None:

@@ -28,7 +28,8 @@ def papers(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the papers: bench's own, those of plug-ins, and those in `papers/` beside the suites."""
+    """List the papers: bench's own, those of plug-ins, and those in `papers/` next to the
+    suites."""
     if check is None:
         records = describe_papers(context.obj)
         answer(records, lambda _: _print_papers(records, context.obj), as_json)

@@ -77,7 +77,7 @@ def write_reports(
             results.
         scale: for those named; without names only this scale is looked at.
         to: the folder to write into.
-        formats: what is written beside pages and SVG: png, pdf, tex, csv.
+        formats: what is written in addition to pages and SVG: png, pdf, tex, csv.
     """
     if not names:
         check_scale_known(scale, workspace.suites)

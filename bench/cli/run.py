@@ -127,7 +127,7 @@ def resume(
     have: Have, changes: Changes, trust: Trust, shard: Shard, limit_gpu_hours: Limit,
     as_json: AsJson, **options: Any,
 ) -> None:  # fmt: skip
-    """Do what `bench run` does, but only if a cell of each suite was begun before."""
+    """Do what `bench run` does, but only if a cell of each suite was started before."""
     trust_folders(trust)
     chosen = _selections(context, suite, scale, where, seeds, have, changes)
     for selection in chosen:
@@ -137,7 +137,7 @@ def resume(
 
 
 def check_begun(selection: Selection) -> None:
-    """Raise a LaunchError if no cell of the selection was ever begun."""
+    """Raise a LaunchError if no cell of the selection was ever started."""
     cells = selection.cells
     parts = map(selection.store.states, (cells[:FEW], cells[FEW:]))  # the rest only if need be
     begun = (s.attempts or s.state in (*OVER, State.QUEUED) for states in parts for s in states)

@@ -47,7 +47,7 @@ WHOLE_FROM = 100  # epochs or steps, which are written as whole ones
 MOST_JOBS = 10  # jobs, each with a line
 MOST_BEGUN = 10  # cells that run or were stopped, each with a line
 USUAL = ("None", "Resources", "Priority", "Dependency", "JobArrayTaskLimit", "BeginTime")
-"""Reasons for which jobs wait that will pass by themselves."""
+"""Reasons of waiting jobs that need no action."""
 
 
 def status(
@@ -208,7 +208,7 @@ def print_status(record: Json, again: str) -> None:
     if not Path(record["results"]).exists():
         print(f"  {record['results']}: this results folder does not exist yet")
     if not record["slurm_answers"]:
-        print("  Slurm does not answer: jobs that were submitted may still run")
+        print("  Slurm does not answer: submitted jobs may still run")
     _print_jobs(record["jobs"])
     _print_unknown(record["unknown_jobs"])
     print_failures(record["failures"])
@@ -258,7 +258,7 @@ def _print_jobs(jobs: Sequence[Json]) -> None:
         print(f"  ... and {len(running) - MOST_JOBS} more jobs (--json lists all)")
     other = Counter(job["submitted_code"] for job in jobs if job["submitted_code"])
     for submitted, n in other.items():
-        print(f"  {counted(n, 'job')} submitted with {plain_text(submitted)}; here is another code")
+        print(f"  {counted(n, 'job')} submitted with {plain_text(submitted)}; here is other code")
     waiting = [job["reason"] for job in jobs if job["state"] == "PENDING"]
     if waiting:
         print(f"  {counted(len(waiting), 'job')} pending")

@@ -89,7 +89,7 @@ def suites(
 def schema(
     context: typer.Context,
     of: Annotated[
-        str, typer.Argument(help="The files that it is of: suites or papers.")
+        str, typer.Argument(help="The files that the schema describes: suites or papers.")
     ] = "suites",
 ) -> None:
     """Print the JSON schema of the files of suites or of papers, for editors.
@@ -223,7 +223,7 @@ def print_names(records: Sequence[Json], workspace: Workspace) -> None:
         names = (f"{r['name']}{'*' * (r['name'] in begun)}" for r in of_paper)
         print_line("  ".join(names), indent="  ")
     if begun:
-        print_line("* has finished cells here, other than baselines that suites share.")
+        print_line("* has finished cells here, not counting baselines that suites share.")
     for what, words in {
         "each suite's title and scales": ["suites", "--all"],
         "those of one paper": ["suites", "--paper", "dcl"],
@@ -308,10 +308,10 @@ def print_suite(record: Json, workspace: Workspace) -> None:
 
 
 def init(
-    folder: Annotated[Path, typer.Argument(help="Where `suites/` is made.")] = Path("."),
+    folder: Annotated[Path, typer.Argument(help="Folder for `suites/`.")] = Path("."),
     as_json: AsJson = False,
 ) -> None:
-    """Copy bench's own suites to FOLDER/suites, to edit them or to add others beside them."""
+    """Copy bench's own suites to FOLDER/suites, to edit them or to add others next to them."""
     to = folder / HERE
     suites = copy_suites(to)
     record = {"folder": str(to), "suites": suites}
@@ -321,4 +321,4 @@ def init(
 def _print_copied(to: Path, suites: int) -> None:
     print_line(f"{to}: {counted(suites, 'suite')}, copies that bench will not overwrite.")
     where = "" if to == HERE else f" in {to.parent}"
-    print_line(f"Commands run{where} use these suites in place of bench's own.")
+    print_line(f"Commands run{where} use these suites instead of bench's own.")

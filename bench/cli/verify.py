@@ -48,7 +48,7 @@ def verify(
 def recompute(selection: Selection, data: Path, sample: int | None, jobs: int | None) -> list[Json]:
     """Compute done cells again in a temporary folder; return how each compares.
 
-    Encoders that several cells share are trained anew. Nothing is written among the results.
+    Encoders that several cells share are trained again. Nothing is written among the results.
 
     Args:
         selection: its done cells are verified.

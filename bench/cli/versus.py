@@ -272,7 +272,7 @@ def print_elsewhere(workspace: Workspace, first: str, second: str, paper: str | 
     """Print how far one method or loss lies above another in papers and in other projects.
 
     Args:
-        workspace: whose suites say which printed numbers are whose.
+        workspace: whose suites say which published numbers are whose.
         first: the first method or loss.
         second: the second one.
         paper: the only paper; None: all.

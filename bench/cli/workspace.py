@@ -76,7 +76,7 @@ def command_line(workspace: Workspace, verb: str, *words: str) -> str:
 
 
 def beside_tables(workspace: Workspace) -> Workspace:
-    """Return the folders to compute in: another results folder in place of exported tables."""
+    """Return the folders to compute in: another results folder instead of exported tables."""
     if not table_files(workspace.results):
         return workspace
     usual = workspace.results == USUAL_RESULTS

@@ -20,7 +20,7 @@ from bench.cells.datasets import Learnt
 HALF_A_PIXEL = 0.5
 Pixels = npt.NDArray[np.uint8]
 Read = Callable[[int], Pixels]
-"""From the position of an image to its pixels, (H, W, 3)."""
+"""Function from the position of an image to its pixels, (H, W, 3)."""
 
 
 class Objects(NamedTuple):

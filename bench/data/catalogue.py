@@ -12,19 +12,19 @@ from bench.errors import DataError, DataMissing, choices
 
 PREFIX = "folder:"
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp")
-"""Endings of the names of images in folders."""
+"""Suffixes of image files in folders."""
 Part = Literal["train", "test"]
 PART_NAMES: dict[Part, tuple[str, ...]] = {
     "train": ("train", "train2017"),
     "test": ("test", "val", "val2017"),
 }
-"""What the folder of a part with boxes may be called, in the order in which it is looked for."""
+"""Possible names of the folder of a part with boxes, in the order of the search."""
 OF_COCO: dict[Learnt, str] = {
     "boxes": "instances_", "masks": "instances_", "keypoints": "person_keypoints_",
 }  # fmt: skip
-"""What the names of COCO's own files of annotations begin with."""
+"""Prefixes of the names of COCO's own annotation files."""
 LISTS = "imagenet_subsets"
-"""The folder of published lists, beside `train` and `val` of the images."""
+"""The folder of published lists, next to `train` and `val` of the images."""
 
 
 def is_present(name: str, root: Path) -> bool:

@@ -19,7 +19,7 @@ LOADERS: dict[str, Callable[[str, Path], Images]] = {
     "digits": lambda _name, _root: load_digits(),
     "torchvision": load_torchvision,
 }
-"""Readers of data sets that fit in memory, from a name and the folder of data sets."""
+"""Functions that read a data set that fits in memory, from its name and the folder of data sets."""
 
 
 def load_images(name: str, root: Path) -> Images:

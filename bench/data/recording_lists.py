@@ -1,6 +1,6 @@
 """Which recordings a folder has, in which part, and what their labels are; no torch.
 
-A folder of one's own has a table `recordings.csv`, or the layout `train/<word>/*.wav` and
+A folder of the user has a table `recordings.csv`, or the layout `train/<word>/*.wav` and
 `test/<word>/*.wav`. Four corpora are read as they are published.
 """
 

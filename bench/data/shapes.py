@@ -24,7 +24,8 @@ TAIL = {
     "disc": 0.37, "square": 0.35, "triangle": 0.08, "diamond": 0.07, "cross": 0.06, "bar": 0.05,
     "dome": 0.01, "ring": 0.01,
 }  # fmt: skip
-"""Kinds of the long tail and their shares of the training objects; in the test all are alike."""
+"""Kinds of the long tail and their shares of the training objects; test images have equal
+shares."""
 POINTS = ("top", "left", "right")
 RARE, COMMON = 10, 100  # training images that a category of this frequency has at most
 LEFT_OUT, IN_PART, DENIED = 0.3, 0.5, 0.5

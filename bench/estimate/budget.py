@@ -2,7 +2,7 @@
 
 A claim's set is all the cells that it needs with one seed. Sets come one by one, the cheapest of
 those of the claims with the fewest seeds so far; what sets share is paid once, what is done costs
-nothing. Then come cells that stand beside a printed value, and last those of no claim at all.
+nothing. Then come cells that stand next to a published value, and last those of no claim at all.
 """
 
 from collections import Counter
@@ -17,7 +17,7 @@ ROUNDING = 1e-9  # of the limit: sums of floats
 
 
 class Needed(NamedTuple):
-    """The cells, by id, that a claim or a printed value needs with one seed."""
+    """The cells, by id, that a claim or a published value needs with one seed."""
 
     name: str
     seed: int
@@ -51,7 +51,7 @@ class _Basket:
         return [s for s in sets if s.cells and s.cells <= self.left.keys() | self.done]
 
     def extra_s(self, cells: Iterable[str]) -> float:
-        """Return what these cells cost beside those chosen, whose trainings are paid."""
+        """Return what these cells cost in addition to those chosen, whose trainings are paid."""
         new = [self.left[name] for name in sorted(set(cells) - self.choice.cells - self.done)]
         trained = {e.training: e.shared_s for e in new if e.training in self.trained}
         return (total_s(new) or 0.0) - sum(seconds or 0.0 for seconds in trained.values())
@@ -82,7 +82,7 @@ def choose(
     Args:
         estimates: of all cells.
         claims: what each claim needs, seed by seed; one with no cells is never testable.
-        printed: the same of printed values.
+        printed: the same of published values.
         limit_s: at most so much.
 
     Raises:

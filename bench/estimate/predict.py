@@ -22,14 +22,14 @@ from bench.results.store import OVER, CellState, State, Store
 from bench.text import counted
 
 ON_ENCODERS = frozenset({"pretrain", "finetune", "detection", "tsne"})
-"""Experiments that tell each other's times: they train the same encoders."""
+"""Experiments that predict each other's times, because they train the same encoders."""
 EVALUATIONS = ("linear", "few_shot", "test_warp")
 NO_CELL = "nothing comparable has run"
 
 
 @dataclass(frozen=True, slots=True)
 class CellPrediction:
-    """Prediction for one cell; seconds of a worker, None where nothing of its kind has run."""
+    """Prediction for one cell; seconds of a worker, None if nothing of its kind has run."""
 
     cell: Cell
     training: str | None  # that cells share and that is still to do
@@ -131,7 +131,7 @@ class SecondsTable:
 
 @dataclass(frozen=True)
 class Prediction:
-    """Seconds of work and peak memory of some cells; None where nothing like them has run."""
+    """Seconds of work and peak memory of some cells; None if nothing like them has run."""
 
     estimates: list[CellPrediction]
     machine: Machine

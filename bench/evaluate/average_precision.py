@@ -19,7 +19,7 @@ NAMES = {"bbox": OF_BOXES, "segm": OF_MASKS, "keypoints": OF_KEYPOINTS}
 and at 0.75; then of objects with an area below 32^2, below 96^2 and from there on, in pixels."""
 COCO_POINTS = 17  # of a person; pycocotools knows how far each may lie off
 POINT_SIGMA = 0.05
-"""How far any other key point may lie off, as a share of the root of the object's area: the
+"""Tolerance of any other key point, as a share of the root of the object's area: the
 similarity of a point at distance d is exp(-d^2 / (2 (2 sigma)^2 area))."""
 LVIS_MOST = 300  # detections of an image that count, those with the highest scores
 AT_75 = 5  # position of the overlap 0.75

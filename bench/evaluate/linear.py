@@ -16,7 +16,7 @@ from bench.evaluate.plateau import Plateau
 from bench.evaluate.regression import logistic_scores
 
 ViewsOfStep = Callable[[int, Sequence[Tensor]], Iterable[Tensor]]
-"""From an epoch and rows of the training part, a batch each, to features of new views of them."""
+"""Function from an epoch and batches of training rows to features of new views of them."""
 INIT_STD = 0.01  # of the weights; biases begin at 0 (unigrad, released-code-linear-eval)
 
 
@@ -69,7 +69,7 @@ def linear_top1(
         generator: draws what a plateau holds out, the weights, and the order of the images.
         optimiser: makes SGD, LARS and Adam, as `make_optimiser` of `bench.train`; not asked for
             lbfgs.
-        shown: gives what the classifier learns from; None where the protocol shows each image as
+        shown: gives what the classifier learns from; None if the protocol shows each image as
             it is, which are the features themselves.
 
     Raises:

@@ -27,7 +27,7 @@ def run(cells: Sequence[Baseline], folders: Folders, device: str) -> list[Outcom
 
 
 def probe(cell: Baseline, data: Path, device: str, clock: Clock) -> Spent:
-    """Time the evaluations, with labels those of the untrained network, and steps beside them."""
+    """Time the evaluations, with labels those of the untrained network, and some steps."""
     source = open_source(cell, data, device)
     evaluator = Evaluator([cell], source)
     if fault := evaluator.fault(cell):

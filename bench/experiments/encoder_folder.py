@@ -79,12 +79,12 @@ class TrainedFolder(CellFolder):
         try:
             record = read_record(path, EvaluationRecord, "an evaluation")
         except Damaged as fault:
-            warn(f"{fault}; the evaluation is done again")
+            warn(f"{fault}; the evaluation will be repeated")
             return None
         if record is None:
             return None
         if (record["evaluation"], record["protocol"]) != (name, cell.evaluation(name)):
-            warn(f"{path}: is another evaluation than its name says; the evaluation is done again")
+            warn(f"{path}: its name is that of another evaluation; the evaluation will be repeated")
             return None
         metrics: dict[str, float] = record["metrics"]
         asked = KINDS[name].metrics if KINDS[name].is_asked_by(cell) else ()
@@ -123,7 +123,7 @@ class TrainedFolder(CellFolder):
             return why
 
         while self.is_done and (why := fault(self)) is not None:
-            warn(f"{why}; the encoder is trained again")
+            warn(f"{why}; the encoder will be trained again")
             if not discard(self, lambda folder: fault(folder) is not None):
                 time.sleep(POLL_S)
 
@@ -157,7 +157,7 @@ class Frozen(nn.Module):
 
 
 Layers = Online | Frozen
-"""What evaluations take features from."""
+"""The source of the features for evaluations."""
 
 
 def encoder_of(layer: str, online: Layers) -> nn.Module:

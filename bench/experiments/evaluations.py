@@ -48,7 +48,7 @@ RANKED, RANKED_VIEWS = 1000, 10  # test images of which LiDAR sees so many views
 
 
 Evaluated = Pretrain | Baseline
-"""A cell that asks for accuracies."""
+"""A cell with evaluations of accuracy."""
 
 
 class Evaluator:
@@ -115,7 +115,8 @@ class Evaluator:
         return metrics
 
     def online_top1(self, head: OnlineLinear, online: Online) -> float:
-        """Return the accuracy of the classifier that was trained beside the encoder, in percent."""
+        """Return the accuracy of the classifier that was trained together with the encoder, in
+        percent."""
         features = extract(online.backbone, self.source.plain("test"))
         return head.top1(features, self.source.labels["test"])
 

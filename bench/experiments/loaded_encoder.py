@@ -36,9 +36,10 @@ class LoadedEncoder(NamedTuple):
     """A frozen encoder and its input's preparation; it unpacks into the two."""
 
     encoder: nn.Module
-    """In evaluation mode: float32 (B, 3, S, S) to features (B, `feature_dim`)."""
+    """The network in evaluation mode: float32 (B, 3, S, S) to features (B, `feature_dim`)."""
     preprocess: Preprocessing
-    """A PIL image or uint8 pixels (3, H, W) or (B, 3, H, W), to what the encoder takes."""
+    """Function from a PIL image or uint8 pixels (3, H, W) or (B, 3, H, W) to the encoder's
+    input."""
 
 
 def encoder_of_cell(

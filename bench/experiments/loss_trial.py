@@ -1,4 +1,4 @@
-"""A few calls of an objective, a method or a metric of one's own, before anything is computed."""
+"""A few calls of an objective, a method or a metric of the user, before anything is computed."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -31,7 +31,7 @@ Clock = Callable[[], float]
 T = TypeVar("T")
 C = TypeVar("C")
 Compute = Callable[[C, CellFolder, Path, str], Result]
-"""From a cell, its folder, the folder of data sets and the device to its result."""
+"""Function from a cell, its folder, the folder of data sets and the device to its result."""
 
 
 def attempted(compute: Callable[[], T]) -> T | Failure:
@@ -69,10 +69,11 @@ class Spent(NamedTuple):
 
 
 Run = Callable[[Sequence[Any], Folders, str], list[Outcome]]
-"""From a stack of cells, their folders and the device to one outcome for each cell, in order."""
+"""Function from a stack of cells, their folders and the device to one outcome per cell, in
+order."""
 RunOnRanks = Callable[[Sequence[Any], Folders, str, "Ranks"], list[Outcome]]
-"""The same of cells whose batches divide among ranks, see `Cell.batch_over_ranks`; of ranks but
-the first, maybe none."""
+"""The same for cells whose batches are divided among ranks (`Cell.batch_over_ranks`); None is
+allowed on all ranks except the first."""
 Probe = Callable[[Any, Path, str, Clock], Spent]
-"""From a cell, the folder of data sets and the device to the seconds of the whole cell, of which a
-few steps are timed; nothing is kept."""
+"""Function from a cell, the folder of data sets and the device to the predicted seconds of the
+whole cell. It times a few steps and keeps nothing."""

@@ -35,10 +35,12 @@ from bench.train.loop import Training, train
 from bench.train.sources import ImageSource, evaluated_source, open_source
 
 OutcomeOf = Callable[[Any, "SharedTraining", Online], Outcome]
-"""From a cell, what it shares with others, and the trained encoder to its outcome."""
+"""Function from a cell, the data that it shares with other cells, and the trained encoder to its
+outcome."""
 TransferResult = Callable[[Any, CellFolder, Path, str, ImageSource | None, Online | None], Result]
-"""From a cell, its folder, the folder of data sets, the device, the source of the encoder's images
-and the encoder, both None from scratch, to the result of training on."""
+"""Function from a cell, its folder, the folder of data sets, the device, the source of the
+encoder's images and the encoder (both None if trained from scratch) to the result of further
+training."""
 NO_METRICS = ("step", "epoch", "lr", "knn_top1")  # of a line of history
 
 

@@ -24,7 +24,7 @@ from bench.train.speech import LabelTraining, SpeechTraining
 
 LONGEST_S = 20.0  # of a piece of a recording that is evaluated
 Pooled = Callable[[Tensor], Tensor]
-"""From a wave to its features, (L, D)."""
+"""Function from a wave to its features, (L, D)."""
 
 
 def run(cells: Sequence[Speech], folders: Folders, device: str) -> list[Outcome]:

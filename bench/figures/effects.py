@@ -1,4 +1,4 @@
-"""Effects and a line at 0: printed ones as open circles, measured ones with their intervals.
+"""Effects and a line at 0: published ones as open circles, measured ones with their intervals.
 
 Effects in other projects' numbers are open triangles. A contrast, which differs in more than what
 is compared, is not drawn: a figure has no room for what else differs.
@@ -53,7 +53,7 @@ class EffectPanel:
 
 
 def draw_effects(effects: Sequence[ComparedEffect]) -> Canvas | None:
-    """Return the effects of an artifact at one scale or several; None where none is measured.
+    """Return the effects of an artifact at one scale or several; None if none is measured.
 
     Where a setting has several numbers there is a panel for each contrast, over that setting; else
     one for each metric, with a line for each effect.
@@ -90,7 +90,7 @@ def draw_panel(panel: EffectPanel, ax: Axes, scales: Sequence[str], *, upright: 
     Args:
         panel: the effects and their places.
         ax: where to draw.
-        scales: all scales in the figure: those at one place stand beside each other.
+        scales: all scales in the figure: those at one place stand next to each other.
         upright: effects upwards and places to the right; else effects to the right.
     """
     (ax.axhline if upright else ax.axvline)(0, color=GREY, lw=0.8, zorder=1)
@@ -125,7 +125,7 @@ def draw_panel(panel: EffectPanel, ax: Axes, scales: Sequence[str], *, upright: 
 
 
 def _others(row: ComparedEffect) -> list[SourceEffect]:
-    """Return the effects of other projects beside the published one of a row."""
+    """Return the effects of other projects next to the published one of a row."""
     return [one.effect for one in row.others if row.printed and one.effect.is_effect]
 
 
@@ -167,7 +167,7 @@ def _name_places(ax: Axes, places: Sequence[str], *, upright: bool) -> None:
 
 
 def _axis(rows: Sequence[ComparedEffect]) -> str | None:
-    """Return the setting with the most numbers; None where none has several."""
+    """Return the setting with the most numbers; None if none has several."""
     values: dict[str, set[Any]] = {}
     for row in rows:
         for name, value in row.at.items():

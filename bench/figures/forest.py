@@ -23,7 +23,7 @@ LABELS = {
     OTHERS: ("by others (filled: it counts)", "^", "none"),
     HERE: ("measured here, 95 % interval", "D", GREY),
 }
-"""In the legend, the marker and its filling, by kind of effect."""
+"""Marker and fill in the legend, by kind of effect."""
 
 
 def draw_forest(rows: Sequence[EffectRow]) -> Canvas:

@@ -222,7 +222,7 @@ def _measured_rows(
 
 
 def room_of_row(metric: str, cell: Cell, rooms: Rooms, *, watched: bool) -> dict[str, Any]:
-    """Return the columns of a cell's row that `draw_room` reads; none where there is no room.
+    """Return the columns of a cell's row that `draw_room` reads; none if there is no room.
 
     Args:
         metric: what is drawn.

@@ -63,7 +63,7 @@ def line_label(by: str | None, name: Any) -> str:
 
 
 KINDS: dict[str, type["Curves"] | type["OfCells"]] = {}
-"""The classes by the word of a suite's `draw`."""
+"""The classes by the value of `draw` in a suite."""
 
 
 DrawnByName = dict[Any, tuple[pd.DataFrame, Style]]
@@ -139,10 +139,10 @@ class Curves(ABC):
             ax.plot(dashed[self.x], dashed["mean"], color=style.colour, ls="--", lw=0.9, label=told)
 
     def draw_printed(self, points: pd.DataFrame, ax: Axes, *, joined: bool = False) -> Axes:
-        """Draw printed values as open markers; grey where the paper does not say of which line.
+        """Draw published values as open markers; grey where the paper does not say of which line.
 
         Args:
-            points: a row a printed value, with the columns x, by and value.
+            points: a row a published value, with the columns x, by and value.
             ax: where to draw.
             joined: with a thin line through them.
         """

@@ -175,7 +175,7 @@ def add_legend(
         canvas: grows by the lines of the legend beyond the first.
         axes: with the lines.
         title: what the intervals are; may have several lines.
-        order: of labels; others follow, printed ones last.
+        order: of labels; others follow, published ones last.
         scale: of markers in the legend.
     """
     handles: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""A suite's figure: panels of measured and printed values."""
+"""A suite's figure: panels of measured and published values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -91,7 +91,7 @@ def draw_figure(  # noqa: PLR0913  # what is drawn, from what, and what stands b
         paper: the suite's.
         scale: its name: points of a scale may share a variance.
         rooms: of the scale: an accuracy has its floor and ceiling drawn.
-        published: whether the cells follow the published protocol: printed values of their data
+        published: whether the cells follow the published protocol: published values of their data
             set are then drawn among the measured ones, others in a panel of their own.
         failed: the cells that failed.
     """
@@ -135,7 +135,8 @@ def _is_drawn(frame: pd.DataFrame, quantity: Quantity) -> bool:
 def _panels(
     figure: Figure, frames: Sequence[pd.DataFrame], points: pd.DataFrame, published: bool
 ) -> list[Panel]:
-    """Return the panels: of each value of a setting or of each quantity, then the printed ones."""
+    """Return the panels: of each value of a setting or of each quantity, then the published
+    ones."""
     nothing = points[:0]
     panels = [
         Panel(PanelPlace(panel_title(figure, value), q.y_label, q.y_label), value, q, rows, nothing)
@@ -158,7 +159,7 @@ def _panels(
 
 
 def _beside(figure: Figure, panel: Panel, points: pd.DataFrame, published: bool) -> pd.DataFrame:
-    """Return the printed values that stand among the measured ones of a panel."""
+    """Return the published values that stand among the measured ones of a panel."""
     column, datasets = panel_column(figure), set(panel.rows["dataset"])  # None: of a toy
     alike = points["dataset"].isna() | (points["dataset"].isin(datasets) & published)
     alike |= datasets == {None}

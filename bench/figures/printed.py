@@ -19,15 +19,15 @@ SOURCE = "by others: source"  # the column that only other projects' numbers hav
 
 
 def printed(figure: Figure, suite: Suite, paper: Paper) -> pd.DataFrame:
-    """Return the printed values that have a place in the figure, empty without any.
+    """Return the published values that have a place in the figure, empty without any.
 
     Columns: x, what tells lines and panels apart, `dataset` and `value`. A value printed as a gain
-    over another printed value gives a point too, where a comparison of the suite says over which.
+    over another published value gives a point too, where a comparison of the suite says over which.
 
     Args:
         figure: what the suite asks for.
         suite: the suite, with its comparisons.
-        paper: the paper with the printed values.
+        paper: the paper with the published values.
     """
     rows = [row for name in figure.artifacts for row in _rows(figure, suite, paper, name)]
     for comparison in suite.compare:
@@ -42,7 +42,7 @@ def printed(figure: Figure, suite: Suite, paper: Paper) -> pd.DataFrame:
 
 
 def _rows(figure: Figure, suite: Suite, paper: Paper, artifact: str) -> list[Row]:
-    """Return the printed rows of an artifact, settings by their names here, with `value`."""
+    """Return the published rows of an artifact, settings by their names here, with `value`."""
     metric = figure.artifact_metric or figure.y
     others = [name for name in CELLS[suite.experiment].metrics if name != metric]
     rows = [
@@ -61,9 +61,9 @@ def _rows(figure: Figure, suite: Suite, paper: Paper, artifact: str) -> list[Row
 
 
 def by_others(figure: Figure, suite: Suite, paper: Paper) -> pd.DataFrame:
-    """Return other projects' numbers of the printed metric, each at its printed row's place.
+    """Return other projects' numbers of the printed metric, each at its published row's place.
 
-    Where a stand-in is drawn, printed values and these numbers both keep the paper's metric.
+    Where a stand-in is drawn, published values and these numbers both keep the paper's metric.
 
     They have the row's method, loss, data set and metric, and its settings as far as they are
     stated. The columns are those of `printed` and SOURCE; a number is there once.
@@ -71,7 +71,7 @@ def by_others(figure: Figure, suite: Suite, paper: Paper) -> pd.DataFrame:
     Args:
         figure: what the suite asks for.
         suite: the suite, with its comparisons.
-        paper: the paper with the printed values.
+        paper: the paper with the published values.
     """
     points: dict[tuple[str, ...], Row] = {}
     metric = figure.artifact_metric or figure.y
@@ -89,12 +89,12 @@ def by_others(figure: Figure, suite: Suite, paper: Paper) -> pd.DataFrame:
 
 
 def _row(value: PublishedValue, suite: Suite) -> Row:
-    """Return the settings of a printed row by their names here."""
+    """Return the settings of a published row by their names here."""
     return _renamed(value.settings, suite) | _cells_of(value, suite)
 
 
 def _is_asked(figure: Figure, row: Row) -> bool:
-    """Whether a printed row has the values that the figure asks for, or does not name them."""
+    """Whether a published row has the values that the figure asks for, or does not name them."""
     return all(is_allowed(v, row[k]) for k, v in figure.artifact_rows.items() if k in row)
 
 
@@ -108,7 +108,7 @@ def _is_another(printed: str | None, metric: str, others: list[str]) -> bool:
 def _from_gains(
     rows: list[Row], comparison: Comparison, suite: Suite, paper: Paper
 ) -> Iterator[Row]:
-    """Yield the values that lie a printed gain above a printed value."""
+    """Yield the values that lie a published gain above a published value."""
     for gain in paper.artifact(comparison.artifact).values:
         if gain.value is None or not is_spoken_of(gain, comparison, ()):
             continue
@@ -120,7 +120,7 @@ def _from_gains(
 
 
 def _cells_of(value: PublishedValue, suite: Suite) -> Row:
-    """Return which cells a printed row belongs to, where the suite's comparisons say it."""
+    """Return which cells a published row belongs to, where the suite's comparisons say it."""
     comparisons = [c for c in suite.compare if c.artifact == value.artifact and not c.gain_over]
     return next((dict(c.where) for c in comparisons if is_spoken_of(value, c, ())), {})
 
@@ -130,7 +130,7 @@ def _renamed(settings: Row, suite: Suite) -> Row:
 
 
 def _point(figure: Figure, row: Row) -> Row | None:
-    """Return the row's place in the figure; None where x or the panel is not printed."""
+    """Return the row's place in the figure; None if x or the panel is not printed."""
     x, value = row.get(figure.x), row["value"]
     if not isinstance(x, int | float) or any(row.get(n) is None for n in figure.panel_names):
         return None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 COPY_BYTES = 2**20  # at a time
 DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
-"""What the system says when a disk takes nothing more, whatever is written."""
+"""System errors that mean a disk is full or cannot be written."""
 
 
 @contextmanager
@@ -40,8 +40,8 @@ def raise_if_disk_failed(fault: Exception, path: Path | None = None) -> None:
     if isinstance(fault, OSError) and fault.errno in DISK:
         where = path or fault.filename or "a file"
         raise DiskFailure(
-            f"{where}: cannot be written ({fault.strerror}); what was finished is kept, "
-            "the same command goes on when there is space"
+            f"{where}: cannot be written ({fault.strerror}); finished cells are kept; free "
+            f"space, then repeat the command"
         ) from fault
 
 
@@ -55,7 +55,7 @@ def copy_whole(source: Path, path: Path, *, sync: bool = True) -> None:
     """Copy a file; create the folder if need be.
 
     Args:
-        sync: wait for the disk; without it that is left to the caller (`os.sync`).
+        sync: wait for the disk; otherwise the caller must do so (`os.sync`).
     """
     with source.open("rb") as origin, whole_file(path, sync=sync) as file:
         shutil.copyfileobj(origin, file, COPY_BYTES)

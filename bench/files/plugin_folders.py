@@ -11,7 +11,7 @@ from bench.errors import SuiteError
 
 EntryPointGroup = Literal["bench.suites", "bench.methods", "bench.papers"]
 GROUPS: tuple[EntryPointGroup, ...] = get_args(EntryPointGroup)
-"""Entry points under which an installed package names folders of YAML files."""
+"""Entry points by which an installed package provides folders of YAML files."""
 
 
 class PluginFolder(NamedTuple):

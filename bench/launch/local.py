@@ -157,8 +157,8 @@ class _Remainder:
         if not stopped:
             return ""
         return (
-            f"bench: stopped: {counted(kept, 'running cell')} will go on from what was saved, "
-            f"{len(stopped) - kept} will begin again"
+            f"bench: stopped: {counted(kept, 'running cell')} will continue from a checkpoint,"
+            f" {len(stopped) - kept} will start again"
         )
 
     def rotations(self) -> list[list[Stack]]:

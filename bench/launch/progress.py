@@ -153,7 +153,7 @@ class Progress:
             f"  {self._name(cells)}: {text}" for text, cells in list(alike.items())[:MOST_CELLS]
         ]
         more = sum(map(len, list(alike.values())[MOST_CELLS:]))
-        return lines + ([f"  ... and {more} more that run"] if more > 0 else [])
+        return lines + ([f"  ... and {more} more running"] if more > 0 else [])
 
     def _name(self, places: Sequence[int]) -> str:
         first = self.followed.labels[places[0]]

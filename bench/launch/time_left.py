@@ -151,7 +151,7 @@ class TimeLeft:
         self._last_look: float | None = None
 
     def run_s(self, states: Sequence[CellState], standings: dict[int, Standing]) -> float | None:
-        """Return the seconds that the run has left; None where nothing tells.
+        """Return the seconds that the run has left; None if nothing tells.
 
         Args:
             states: of each cell, in the order of the predictions.

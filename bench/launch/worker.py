@@ -37,7 +37,8 @@ KILLS_ALLOWED = 3  # of the workers of one cell
 KILLED = "its worker was killed {} times (memory?)"
 
 ComputeCells = Callable[[Sequence[Cell], Folders], tuple[Sequence[Outcome], Json]]
-"""Computes a stack; returns an outcome for each cell, and the provenance that they share."""
+"""Function that computes a stack and returns an outcome for each cell, and their common
+provenance."""
 Held = tuple[Cell, HeldFolder]
 
 

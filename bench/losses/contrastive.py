@@ -167,7 +167,7 @@ def dual_temperature(
 ) -> Tensor:
     """Return InfoNCE times the detached w = W_beta/W_alpha: tau_beta sets how much a query counts.
 
-    Dual temperature, Algorithm 1, with the negatives given in place of the batch's keys: W_alpha
+    Dual temperature, Algorithm 1, with the negatives given instead of the batch's keys: W_alpha
     and W_beta are 1 - P(positive) at tau and at tau_beta. "released" weights InfoNCE at tau, so
     that its gradient is W_beta times that of log U - pos/tau; "printed" weights InfoNCE at
     temperature 1, where W_alpha does not cancel.

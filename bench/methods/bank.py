@@ -91,7 +91,7 @@ class Bank(nn.Module):
 
     @torch.no_grad()
     def fit_clusters(self, draw: np.random.Generator) -> None:
-        """Cluster the entries anew, R times from different seeds (`la-close-set`).
+        """Cluster the entries again, R times from different seeds (`la-close-set`).
 
         K-means by Euclidean distance over all entries, faiss's 25 iterations (20 in the code that
         App. C.3 names), then each entry to its nearest centre by exact search. Equal entries and

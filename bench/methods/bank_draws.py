@@ -68,7 +68,7 @@ def ranked(bank_nD: Tensor, centre_ND: Tensor, own_N: Tensor, most: int) -> Tens
     """Return the nearest entries of each query, nearest first, shape (N, most).
 
     `negative-distribution-ball`: by inner product, which for unit vectors is by distance. Exact;
-    beside the answer it holds `BLOCK_NUMBERS` similarities (those of one query if n is more).
+    besides the answer it holds `BLOCK_NUMBERS` similarities (those of one query if n is more).
 
     Args:
         bank_nD: the entries.

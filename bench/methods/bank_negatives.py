@@ -70,7 +70,7 @@ class BankNormaliser(nn.Module):
 
 
 def _forget_estimate(module: Any, _: Any) -> None:
-    """Have the estimate read anew from what was loaded."""
+    """Have the estimate read again from what was loaded."""
     module._estimate = None
 
 

@@ -59,7 +59,7 @@ def _joined(parts: Sequence[Projected]) -> Projected:
 
 
 def _compared(new: Projected, old: Projected) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield the outputs that are compared, each once, beside the leaves that stood for them."""
+    """Yield the outputs that are compared, each once, with the leaves that stood for them."""
     yield new.projection_ND, old.projection_ND
     if old.prediction_ND is not old.projection_ND:
         yield new.prediction_ND, old.prediction_ND

@@ -86,11 +86,11 @@ class Method:
     ranks: Ranks = ALONE
 
     quantities: ClassVar[tuple[str, ...]] = ()
-    """What it records beside what every method does: nothing."""
+    """Quantities recorded besides those of every method: none."""
 
     @property
     def modules(self) -> dict[str, nn.Module]:
-        """What has a state beside the online network."""
+        """The parts with a state besides the online network."""
         parts = {
             "target": self.target, "negatives": self.negatives, "support": self.support,
             "banks": self.banks, "previous": self.previous, "objective": self.objective,
@@ -98,7 +98,7 @@ class Method:
         return {name: part for name, part in parts.items() if isinstance(part, nn.Module)}
 
     def begin_epoch(self, epoch: int) -> None:
-        """Cluster the banks anew, where clusters are asked for."""
+        """Cluster the banks again, where clusters are asked for."""
         if self.cell.clusters is None or epoch < self.cell.uniform_epochs:
             return
         for i, bank in enumerate(self.banks or []):
@@ -267,7 +267,7 @@ class Method:
         return of_batch(branch, a % GLOBAL, both_views=self.cell.negative_views == "both")
 
     def _queued(self) -> Tensor | None:
-        """Return the keys of the queue, for an objective of one's own that takes them."""
+        """Return the keys of the queue, for an objective of the user that takes them."""
         if not (isinstance(self.objective, OwnLoss) and self.objective.takes("queued_KD")):
             return None
         assert isinstance(self.negatives, QueueNegatives)

@@ -16,7 +16,7 @@ from bench.methods.witness import Dot, Witness
 
 
 class Memory(nn.Module):
-    """The last `size` keys; what it holds is in its buffers, and so in every checkpoint."""
+    """The last `size` keys; they are buffers, so every checkpoint contains them."""
 
     keys: Tensor
     place: Tensor  # of the next key; once the memory is full that of the oldest

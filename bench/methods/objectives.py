@@ -40,7 +40,8 @@ class Pair(NamedTuple):
 
 
 Objective = Callable[[Pair], Tensor]
-"""From a pair to the loss of each query, shape (N,), in nats (over features: its own unit)."""
+"""Function from a pair to the loss of each query, shape (N,), in nats (features: in its own
+unit)."""
 
 
 def make_objective(cell: Pretrain | Speech) -> Objective:

@@ -94,7 +94,7 @@ NORMS: dict[str, Callable[[Tensor], Tensor]] = {
     "bn": _standardised,
     "none": lambda outputs: outputs,
 }
-"""How outputs are normalised before they are compared (unigrad, Table 2)."""
+"""Normalisation of outputs before they are compared (unigrad, Table 2)."""
 
 
 def copied_backbone(cell: Pretrain, encoder: Online | None) -> Backbone | Towers:

@@ -176,7 +176,7 @@ def as_planned(
         setting: of the cell.
         name: its value.
         identity: of the code, as the cell was planned.
-        look_up: from name and identity to the code; None where no trusted folder has it.
+        look_up: from name and identity to the code; None if no trusted folder has it.
 
     Raises:
         CellFailure: no trusted folder has it.

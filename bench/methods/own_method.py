@@ -72,14 +72,14 @@ class OwnMethod:
             )
 
     learned: tuple[nn.Parameter, ...] = ()
-    """What an objective learns, without weight decay: nothing."""
+    """Learned parameters of an objective, which have no weight decay: none."""
 
     def begin_epoch(self, epoch: int) -> None:
         """Do nothing: the module knows the epoch in each step."""
 
     @property
     def modules(self) -> dict[str, nn.Module]:
-        """What has a state beside the online network."""
+        """The parts with a state besides the online network."""
         return {"method": self.module}
 
     @property

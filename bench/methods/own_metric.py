@@ -32,7 +32,7 @@ class OwnMetric:
 
     @property
     def given(self) -> list[str]:
-        """What the function takes beside its parameters."""
+        """What the function takes besides its parameters."""
         return [name for name in self.file.arguments if name not in self._parameters]
 
     @torch.no_grad()

@@ -1,4 +1,4 @@
-"""What objectives over features see beside a query and its key: sample sets, correlations.
+"""What objectives over features see besides a query and its key: sample sets, correlations.
 
 unigrad, Sec. 3: V_batch, V_bank and V_inf, the current batch, a queue, and all previous outputs,
 whose correlation matrix F is remembered.

@@ -50,7 +50,7 @@ class Momentum(nn.Module):
         Args:
             online: backbone and projector; their parameters are followed, in order.
             shuffle: encode keys in another order than queries, so that batch normalisation over
-                parts of a batch sees other images beside a key than beside its query.
+                parts of a batch sees other images with a key than with its query.
             autocast: compute in bfloat16 where torch holds it safe.
             normalised: how outputs are normalised before they are compared.
             ranks: this process among those that each bring their rows of the views.
@@ -85,7 +85,7 @@ class Momentum(nn.Module):
 
 
 Target = Shared | Momentum
-"""What makes the keys."""
+"""The network that computes the keys."""
 
 
 @cache

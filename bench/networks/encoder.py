@@ -146,7 +146,7 @@ def initialise(
         generator: gives all numbers, in the order of the modules.
         zero_init_residual: scale 0 in the last batch norm of each block (arXiv:1706.02677,
             Sec. 5.1).
-        std: of all weights, normal and without a bias, in place of these rules.
+        std: of all weights, normal and without a bias, instead of these rules.
 
     Raises:
         ValueError: a layer of a kind for which no rule is known.

@@ -37,7 +37,7 @@ def make_head(
     Args:
         in_dim: dimensions of what goes in.
         layers: linear layers; 0 is the identity, whose out_dim is in_dim whatever was asked for.
-        hidden_dim: width of all layers but the last; None where there are none.
+        hidden_dim: width of all layers but the last; None if there are none.
         out_dim: width of the last layer.
         bn: batch norm behind no layer, behind all but the last, or behind all (SiMo, EqCo
             App. B.1); a layer with batch norm behind it has no bias.

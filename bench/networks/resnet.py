@@ -46,7 +46,7 @@ class PaddedShortcut(nn.Module):
 
 
 class BasicBlock(nn.Module):
-    """Two 3x3 convolutions beside a shortcut."""
+    """Two 3x3 convolutions with a shortcut."""
 
     expansion = 1  # channels behind the block, over `inner`
     last_conv = "conv2"
@@ -76,7 +76,7 @@ class BasicBlock(nn.Module):
 
 
 class Bottleneck(nn.Module):
-    """1x1, 3x3 and 1x1 convolutions beside a shortcut; the 3x3 one carries the stride."""
+    """1x1, 3x3 and 1x1 convolutions with a shortcut; the 3x3 one carries the stride."""
 
     expansion = 4
     last_conv = "conv3"

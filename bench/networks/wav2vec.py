@@ -36,7 +36,7 @@ SIZES: dict[str, dict[str, Any]] = {
         "codevector_dim": 16, "proj_codevector_dim": 16,
     },
 }  # fmt: skip
-"""What differs from transformers' `Wav2Vec2Config`, by architecture."""
+"""Settings that differ from transformers' `Wav2Vec2Config`, by architecture."""
 
 
 def config_of(arch: str) -> "Wav2Vec2Config":

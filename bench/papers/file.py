@@ -1,6 +1,6 @@
 """A paper's file: the records that it is made of, and every fault of one.
 
-The files are those of `data/` here, those in `papers/` beside a folder of suites, and those in the
+The files are those of `data/` here, those in `papers/` next to a folder of suites, and those in the
 folders that installed packages name as `bench.papers`. All have one format.
 """
 
@@ -54,7 +54,7 @@ class Case(Record):
 
 
 class Quoted(Record):
-    """The number of another source that a printed number is."""
+    """The number of another source that a published number is."""
 
     source: str  # id of a file of `others/`
     at: int  # line of that source's file
@@ -64,7 +64,7 @@ class Quoted(Record):
 
 
 class PrintedRow(Record):
-    """One printed number; every other key is a setting that it was printed for."""
+    """One published number; every other key is a setting that it was printed for."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, Any]

@@ -21,7 +21,7 @@ class Names(NamedTuple):
 
 @cache
 def names() -> Names:
-    """Return the file beside this one.
+    """Return the file next to this one.
 
     Raises:
         PublishedError: the file cannot be read.

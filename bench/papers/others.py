@@ -25,7 +25,7 @@ OTHERS = Path(__file__).parent / "others"
 NOISE = Path(__file__).parent / "noise.yaml"
 UNKNOWN = "unknown"
 _OF_ROW = {"protocol", "metric", "value", "std", "printed", "at", "commit", "note", "trial"}
-"""Keys of a row that are no settings."""
+"""Keys of a row that are not settings."""
 
 
 class OtherProject(Record):

@@ -1,4 +1,4 @@
-"""What the checks of claims give on the papers' printed numbers."""
+"""What the checks of claims give on the papers' published numbers."""
 
 from functools import cache
 from pathlib import Path
@@ -13,7 +13,7 @@ PRINTED = Path(__file__).parent / "printed_checks.yaml"
 
 
 class PrintedCheck(Record):
-    """A check on printed numbers: the effect of the group nearest to the threshold."""
+    """A check on published numbers: the effect of the group nearest to the threshold."""
 
     effect: float  # in the metric's unit
     groups: int  # that the check looks at one by one
@@ -30,7 +30,7 @@ def _shipped() -> dict[str, dict[str, list[PrintedCheck | None]]]:
 
 
 def printed_check(suite: str, claim: str, place: int) -> PrintedCheck | None:
-    """Return what a check of a suite's claim gives on the printed numbers; None: nothing printed.
+    """Return what a check of a suite's claim gives on the published numbers; None: nothing printed.
 
     `make printed` writes the file.
 

@@ -1,6 +1,6 @@
 """The one reader of the published facts.
 
-`Paper` is a file as `file.py` describes it; `Paper.values` are its printed numbers with the
+`Paper` is a file as `file.py` describes it; `Paper.values` are its published numbers with the
 settings that they were printed for.
 """
 
@@ -29,7 +29,7 @@ from bench.record import Record
 
 DATA = Path(__file__).parent / "data"
 NOT_COVERED = Path(__file__).parent / "not_covered.yaml"
-"""Artifacts and claims that no suite speaks of, and why."""
+"""Artifacts and claims without a suite, each with the reason."""
 PAPERS = {paper_name(path): path for path in sorted(DATA.glob("*.yaml"))}
 """bench's own papers."""
 QUOTED = "quoted"  # the source of a printed number that its authors have not measured
@@ -37,7 +37,7 @@ QUOTED = "quoted"  # the source of a printed number that its authors have not me
 
 @dataclass(frozen=True)
 class PublishedValue:
-    """One printed number: where, for which settings, with which spread."""
+    """One published number: where, for which settings, with which spread."""
 
     paper: str
     artifact: str
@@ -74,7 +74,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Artifact:
-    """A table, figure or printed number of a paper."""
+    """A table, figure or published number of a paper."""
 
     id: str
     paper: str
@@ -137,12 +137,12 @@ class Paper:
 
     @property
     def address(self) -> str | None:
-        """Where it can be read; None where its file names no place."""
+        """Where it can be read; None if its file names no place."""
         return f"https://arxiv.org/abs/{self.arxiv}" if self.arxiv else None
 
     @property
     def values(self) -> list[PublishedValue]:
-        """Every printed number of the paper, in its order."""
+        """Every published number of the paper, in its order."""
         return [value for artifact in self.artifacts.values() for value in artifact.values]
 
     def artifact(self, name: str) -> Artifact:
@@ -165,7 +165,7 @@ class Paper:
 
 
 NO_PAPER = Paper("", "", "", 0, {}, {}, {}, {}, {})
-"""Of suites that cross settings which no paper ran."""
+"""Protocol of suites that combine settings which no paper ran."""
 
 EntryT = TypeVar("EntryT")
 
@@ -177,10 +177,10 @@ def _named(table: dict[str, EntryT], name: str, complaint: str) -> EntryT:
 
 
 def paper_files(suites: Path | None = None) -> dict[str, Path]:
-    """Return the files of all papers by name: bench's own, those of plug-ins, those beside suites.
+    """Return the files of all papers by name: bench's own, those of plug-ins, those next to suites.
 
     Args:
-        suites: the folder of suite files, beside which `papers` may lie; None: there is none.
+        suites: the folder of suite files, next to which `papers` may lie; None: there is none.
 
     Raises:
         PublishedError: two files have one name.
@@ -196,7 +196,7 @@ def paper_files(suites: Path | None = None) -> dict[str, Path]:
 
 
 def papers_folder(suites: Path) -> Path:
-    """Return the folder of papers that is beside a folder of suite files."""
+    """Return the folder of papers that is next to a folder of suite files."""
     return Path(os.path.normpath(suites / ".." / "papers"))
 
 
@@ -255,7 +255,7 @@ def read_paper(path: Path) -> Paper:
 
 
 _READ: dict[tuple[Path, int], Paper] = {}
-"""Papers that were read, by file and when it was changed."""
+"""Papers that were read, by file and its modification time."""
 
 
 def _read(path: Path) -> Paper:

@@ -16,7 +16,7 @@ Amount = Annotated[float, Field(ge=0)]
 
 
 class Tolerance(Record):
-    """How far a mean may lie from a printed value, and why."""
+    """How far a mean may lie from a published value, and why."""
 
     tolerance: Amount = 0.0  # in `unit`
     spreads: Amount = 0.0  # of those printed beside the value, added to it
@@ -28,7 +28,7 @@ class Tolerance(Record):
     @model_validator(mode="after")
     def _leaves_room(self) -> Self:
         if self.tolerance == self.spreads == self.share == 0:
-            raise ValueError("a tolerance of 0 calls every measured mean another one")
+            raise ValueError("with a tolerance of 0, every measured mean differs")
         return self
 
     @property
@@ -42,7 +42,7 @@ class Tolerance(Record):
         return f"{self.tolerance:g} {self.unit}: {self.why}"
 
     def of(self, spread: float | None, value: float | None = None) -> float:
-        """Return the tolerance of a printed value with the spread printed beside it."""
+        """Return the tolerance of a published value with the spread printed next to it."""
         return self.tolerance + self.spreads * (spread or 0.0) + self.share * abs(value or 0.0)
 
 
@@ -84,7 +84,7 @@ def tolerance_of(
 
     Args:
         paper: the paper's id.
-        artifact: the artifact whose printed values are compared.
+        artifact: the artifact whose published values are compared.
         metric: the metric of the cells.
         over: the axis over which the metric gives one number; that number has another unit or
             noise than the metric, so its artifact needs an entry.

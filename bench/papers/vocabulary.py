@@ -22,7 +22,7 @@ class Vocabulary(NamedTuple):
 
 @cache
 def vocabulary() -> Vocabulary:
-    """Return the file beside this one.
+    """Return the file next to this one.
 
     Raises:
         PublishedError: the file cannot be read.

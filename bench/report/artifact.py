@@ -114,7 +114,7 @@ def _effects(
 
 
 def _curves(figure: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the axes, series and known points of a figure without printed numbers."""
+    """Return the axes, series and known points of a figure without published numbers."""
     parts = [("across", figure.get("x")), ("up", figure.get("y"))]
     parts += [("series", "; ".join(map(_words, figure.get("series") or [])))]
     parts += [("known points", "; ".join(map(_words, figure.get("known_points") or [])))]

@@ -122,7 +122,7 @@ def remark_text(judged: Judged) -> str:
 
 
 def notes_elsewhere(notes: Sequence[str], judged: Iterable[Sequence[Any]]) -> list[str]:
-    """Return a suite's notes but for those that stand below a claim.
+    """Return a suite's notes except those that stand below a claim.
 
     Args:
         notes: of the suite.

@@ -1,4 +1,4 @@
-"""Printed effects beside measured ones, as a table of one artifact."""
+"""Printed effects next to measured ones, as a table of one artifact."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

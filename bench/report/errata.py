@@ -54,7 +54,7 @@ def quoted_differences(value: PublishedValue, quoted: Quoted) -> list[str]:
     """Return in words what a source states of its number in another way than the paper prints it.
 
     Args:
-        value: the printed number.
+        value: the published number.
         quoted: the number of the source.
     """
     differences = []

@@ -91,7 +91,7 @@ def write_index(
 
 
 def _picture(to: Path, found: Sequence[Findings]) -> str | None:
-    """Draw a line for each question; return the figure's name, None where none has an effect."""
+    """Draw a line for each question; return the figure's name, None if none has an effect."""
     from bench.figures.forest import draw_overview  # loads matplotlib
     from bench.figures.layout import save
 
@@ -192,7 +192,7 @@ def _measured(summary: Summary, artifact: str, *, prints: bool) -> tuple[str, bo
     """Return what a scale says of an artifact, and whether that counts as measured.
 
     An artifact that prints numbers is measured where one of them, or one of their differences, has
-    a measured one beside it; one that prints none where at least half of the cells are done.
+    a measured one next to it; one that prints none if at least half of the cells are done.
     """
     values, effects = summary.values.get(artifact), summary.effects.get(artifact)
     if values:

@@ -10,12 +10,12 @@ from bench.suites.figure import Figure, Quantity
 from bench.suites.metric_words import metric_title, unit_of_metric
 
 RECORDED = ("train_loss", "loss", "knn_top1", "test_top1")
-"""What shows how a training went, of all that its history may hold."""
+"""Quantities of a history that are drawn as learning curves."""
 UNITS = {"points": " (%)", "nats": " (nats)"}
 
 
 def learning_curves(figures: Sequence[Figure], done: Done) -> Figure | None:
-    """Return the figure of the trainings; None where no history holds what it would show.
+    """Return the figure of the trainings; None if no history holds what it would show.
 
     Args:
         figures: of the suite; what they show of histories is not shown again.

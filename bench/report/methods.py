@@ -1,4 +1,4 @@
-"""Two pages of Markdown: methods by their settings, and presets beside papers and code."""
+"""Two pages of Markdown: methods by their settings, and presets next to papers and code."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -9,28 +9,28 @@ from bench.suites.presets import STATING, Preset, departs, stated_of
 from bench.suites.reference import Setting
 from bench.text import value_text
 
-METHODS_HEAD = """# Methods as coordinates
+METHODS_HEAD = """# Methods, setting by setting
 
-Written by `bench methods --to reports/reference` from the presets. A method is a point: a suite may
-override any coordinate. In each family's table only the coordinates that differ within it are
-columns, bold where a method departs from the one it is *like*; the others are listed above it. `-`
-means: has no meaning here. `bench methods NAME` says where each coordinate comes from;
-[Presets, setting by setting](presets.md) what the papers and their released code have, and where
-ours differs.
+Written by `bench methods --to reports/reference` from the presets. A method is a combination of
+settings: a suite may override any of them. The columns of a family's table are the settings that
+differ within the family; the other settings are listed above the table. Bold: the method deviates
+from the one that it is *like*. `-`: the setting has no meaning here. `bench methods NAME` gives the
+source of each setting. [Presets and their sources](presets.md) compares the presets with the papers
+and their released code.
 """
-PRESETS_HEAD = """# Presets, setting by setting
+PRESETS_HEAD = """# Presets and their sources
 
-Written by `bench methods --to reports/reference` from the presets and the recorded facts. [Methods
-as coordinates](methods.md) has all settings of each method, and what a setting is.
+Written by `bench methods --to reports/reference` from the presets and the recorded facts. [Methods,
+setting by setting](methods.md) lists all settings of each method and explains them.
 
-A preset's table has the settings that it names itself; the others are those of the preset that it
-is *like*. The paper is the one that the last column names; the released code is that of its
-authors, or that which it names. An empty cell: nothing is on record there, which does not mean that
-ours agrees. Several values with *or*: each is stated somewhere. `0.08 feature_dim`: 0.08 times that
-setting. `-`: the setting has no meaning here. **Bold**: ours is not what is stated; the last column
-says why.
+A preset's table lists the settings that the preset sets itself; it takes all other settings from
+the preset that it is *like*. The last column names the paper. The released code is the code of its
+authors, or the code that the paper names. An empty entry means that no value is recorded; our value
+may still differ. Values joined by *or* are each stated somewhere. `0.08 feature_dim`: 0.08 times
+that setting. `-`: the setting has no meaning here. **Bold**: our value differs from the stated one;
+the last column gives the reason.
 
-What is cited from EqCo, Dual Temperature, Mutual Information, UniGrad and DCL is on record in
+Citations of EqCo, Dual Temperature, Mutual Information, UniGrad and DCL are recorded in
 `bench/papers/data`. Sections, equations and values cited from other papers, by their arXiv numbers,
 were not checked against the papers' texts.
 """
@@ -140,7 +140,7 @@ def _rows(label: str, preset: Preset) -> dict[str, _Row]:
             markdown_text(value_text(coordinate.value, null="-")),
             [_WHOSE[who] for who in different],
             markdown_text(coordinate.source),
-            markdown_text(coordinate.why or ("no reason is on record" if different else "")),
+            markdown_text(coordinate.why or ("no reason is recorded" if different else "")),
         )
     return rows
 
@@ -158,7 +158,9 @@ def _all_departures(rows: Mapping[str, Mapping[str, _Row]]) -> str:
         if row.departs_from
     ]
     heads = ["preset", *_COLUMNS, "why"]
-    return "\n".join(["## Where ours is not what is stated", "", *_table(heads, lines), ""])
+    return "\n".join(
+        ["## Where our value differs from the stated one", "", *_table(heads, lines), ""]
+    )
 
 
 def _section(label: str, preset: Preset, rows: Mapping[str, _Row]) -> str:

@@ -27,7 +27,7 @@ class Origin:
 
 
 def origin_of(done: Done) -> Origin | None:
-    """Return where finished cells come from; None where no file says when."""
+    """Return where finished cells come from; None if no file says when."""
     known = [finished.provenance for _, finished in done]
     began = [float(provenance["began"]) for provenance in known if provenance.get("began")]
     if not began:

@@ -1,4 +1,5 @@
-"""What other projects measured, on pages: beside an artifact's rows, beside claims, on its own."""
+"""What other projects measured, on pages: next to an artifact's rows, next to claims, on its
+own."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -20,12 +21,13 @@ TITLE = "Measured by others"
 def beside_rows(
     found: Sequence[WithOthers], measured: Sequence[MeasuredNumber]
 ) -> list[dict[str, Any]]:
-    """Return a row for each printed number with counterparts: published, measured here, by others.
+    """Return a row for each published number with counterparts: published, measured here, by
+    others.
 
     The number by others with the fewest settings that differ or are not stated comes first.
 
     Args:
-        found: the printed numbers of an artifact that have counterparts.
+        found: the published numbers of an artifact that have counterparts.
         measured: what was measured here of the artifact's numbers.
     """
     here = best_measured(measured)

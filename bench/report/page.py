@@ -40,7 +40,7 @@ CLAIM_MARKS = {
     ClaimVerdict.NOT_TESTED: "·",
 }
 LABELS = {str(label) for labels in (Verdict, ClaimVerdict) for label in labels}
-"""Words that are shown as verdicts where they stand in bold."""
+"""Words that are shown as verdicts if they are in bold."""
 PIXELS = 1.25 * 96 / 72  # per point: the text of a figure is as large as the text around it
 SIZE = re.compile(r'\b(height|width)="([\d.]+)pt"')
 SVG_HEAD = 1000  # characters of a figure's file that hold its size

@@ -1,4 +1,4 @@
-"""A paper's table in its own layout, with what was measured under each printed number."""
+"""A paper's table in its own layout, with what was measured under each published number."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -50,12 +50,12 @@ class MeasuredNumber:
 def paper_table(
     artifact: Artifact, layout: Layout | None, measured: Sequence[MeasuredNumber]
 ) -> Table | None:
-    """Return an artifact's table; None where it prints no number.
+    """Return an artifact's table; None if it prints no number.
 
     Args:
         artifact: what was printed.
         layout: which setting is the column, where a suite knows it.
-        measured: of the artifact's rows; beside published scales others are left out.
+        measured: of the artifact's rows; next to published scales others are left out.
     """
     if not artifact.values:
         return None
@@ -88,7 +88,8 @@ def paper_table(
 
 
 def best_measured(measured: Sequence[MeasuredNumber]) -> dict[int, list[MeasuredNumber]]:
-    """Return what stands under each printed row: of the published protocol alone, where any is."""
+    """Return what stands under each published row: of the published protocol alone, where any
+    is."""
     under: dict[int, list[MeasuredNumber]] = {}
     for entry in measured:
         under.setdefault(entry.compared.published.row, []).append(entry)
@@ -116,7 +117,7 @@ def _seeds(measured: MeasuredNumber) -> int:
 
 
 def _keys(values: Sequence[PublishedValue]) -> list[str]:
-    """Return what tells printed rows apart; a printed name stands for the method it names."""
+    """Return what tells published rows apart; a printed name stands for the method it names."""
     keys = list(dict.fromkeys(k for value in values for k in value.row_settings))
     printed = next((name for name in PRINTED_NAMES if name in keys), None)
     if printed and (printed != "label" or all(v.row_settings.get(printed) for v in values)):
@@ -187,7 +188,8 @@ def _named(key: str, value: Any, paper: str) -> Entry:
 
 
 def row_words(value: PublishedValue) -> str:
-    """Return how notes name a printed row: as its table does, else by place, method and metric."""
+    """Return how notes name a published row: as its table does, else by place, method and
+    metric."""
     settings = value.row_settings
     if (letter := settings.get("row")) is not None:
         return f"row ({letter})"
@@ -224,7 +226,7 @@ def metric_head(metric: str) -> str:
 
 
 def paper_csv(artifact: Artifact, measured: Sequence[MeasuredNumber]) -> str:
-    """Return a line for each printed number and each number measured of it, as CSV."""
+    """Return a line for each published number and each number measured of it, as CSV."""
     keys = list(dict.fromkeys(k for value in artifact.values for k in value.row_settings))
     measured_heads = ["suite_scale", "data", "reading", "measured", "low", "high", "n", "verdict"]
     printed_heads = ["published_row", *keys, METRIC, "published", "quoted_from"]

@@ -24,7 +24,8 @@ ANSWERS = {  # at the published protocol, and at another scale
     ClaimVerdict.NOT_TESTED: ("Not tested yet", "Not tested yet"),
 }
 SMALLER = ("By less than the paper reports", "By less than the paper reports, on {}")
-"""Of a check that fails though the effect is there: it asks for more."""
+"""Answer for a check that fails although the effect exists, because the check requires a larger
+one."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ def _answer(question: Question, summaries: Sequence[Summary], suite: Suite) -> A
 
 
 def _line(row: dict[str, Any]) -> str:
-    """Return an effect in words, and why it says nothing where it does not."""
+    """Return an effect in words, and why it says nothing if it does not."""
     return "; ".join(text for text in (effect_words(row), row["why"]) if text)
 
 

@@ -10,20 +10,21 @@ from bench.report.tables import Entry, Table, mean_text, setting_entry
 
 TITLE = "Trivial baselines, supervised accuracy and headroom (%; mean ± 95 % interval over seeds)"
 MEANING = (
-    "The trivial baseline is the larger of raw pixels and the untrained network. The supervised "
-    "accuracy is of the same network, trained with labels for as many epochs. The headroom is the "
+    "The trivial baseline is the larger of raw pixels and the untrained network. The "
+    "supervised accuracy is that of the same network, trained with labels for the same number"
+    " of epochs. The headroom is the "
     "distance between the two. All are evaluated by the protocol of the cells. A claim about an "
     "accuracy is judged only under two conditions. The headroom exceeds the minimum detectable "
-    f"effect of its check by {LEFT:g} points. And the mean of each side lies above the trivial "
-    "baseline by more than the smallest lead that its own seeds let one detect; this is not asked "
-    "where the claim itself says that a side does not learn. Accuracies during training have "
-    "neither a trivial baseline nor a supervised accuracy if their kNN differs from the "
-    "evaluation's."
+    f"effect of its check by {LEFT:g} points. And the mean of each side exceeds the trivial "
+    f"baseline by more than the smallest lead that its seeds can detect. This second condition"
+    f" is dropped if the claim itself says that a side does not learn. Accuracies during "
+    f"training have no trivial baseline and no supervised accuracy if their kNN settings "
+    f"differ from those of the evaluation."
 )
 
 
 def room_table(evidence: Evidence, metrics: Sequence[str]) -> Table | None:
-    """Return the room of accuracies, by data set and network; None where none is known.
+    """Return the room of accuracies, by data set and network; None if none is known.
 
     Args:
         evidence: what is known.

@@ -135,7 +135,7 @@ class SectionFacts:
 
     @property
     def artifacts_not_compared(self) -> list[Artifact]:
-        """The artifacts of which nothing here stands beside a published number."""
+        """The artifacts of which nothing here stands next to a published number."""
         return [a for a, tables in self.artifacts if not tables and a.id not in self.effects]
 
     @property
@@ -165,7 +165,7 @@ def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
 
     Args:
         evidence: what is known.
-        formats: of files beside the pages: any of png, pdf, tex, csv.
+        formats: of files next to the pages: any of png, pdf, tex, csv.
     """
     from bench.figures.panels import can_be_drawn  # loads matplotlib
 
@@ -260,7 +260,7 @@ def _measured(evidence: Evidence) -> list[Table]:
 
 
 def _has_values(evidence: Evidence, rows: Sequence[Compared]) -> bool:
-    """Whether this scale has something to say of printed values."""
+    """Whether this scale has something to say of published values."""
     compared = any(row.comparable and row.measured for row in rows)
     return bool(rows) and (evidence.is_published or compared)
 

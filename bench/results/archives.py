@@ -77,7 +77,7 @@ def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
 def unpacked(file: Path) -> Iterator[Path]:
     """Unpack an archive into a folder that exists while the block lasts.
 
-    Faults in its files that the block raises name the archive in place of the folder.
+    Faults in its files that the block raises name the archive instead of the folder.
 
     Raises:
         StoreError: it is no archive, is damaged, ends early, or writes outside of its folder.

@@ -33,7 +33,7 @@ def code_text(known: dict[str, Any]) -> str:
 
 
 def keep_edits(results: Path) -> None:
-    """Write the edits of this checkout beside the results, in a file named by their digest."""
+    """Write the edits of this checkout next to the results, in a file named by their digest."""
     if digest := code().get("edits"):
         path = results / "edits" / f"{digest}.patch"
         if not path.exists():

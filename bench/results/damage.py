@@ -14,7 +14,7 @@ from bench.results.owner import Owner
 
 UNTIL = "until `bench run` computes it again"
 AS_MISSING = f"it counts as missing {UNTIL}"
-"""How a damaged cell is reported."""
+"""Text that reports a damaged cell."""
 
 
 def damage_of(folder: CellFolder, *, whole: bool = False) -> str | None:

@@ -33,9 +33,9 @@ MOST_BYTES = {
     "provenance.json": _MIB,
     "summary.json": 64 * _KIB,
 }
-"""The files that a digest is kept of, and how large each may be."""
+"""Files with a digest, and the largest size of each."""
 SMALL = ("cell.json", "provenance.json", "summary.json")
-"""Those of them that say what was measured and where: most verbs read no others."""
+"""Files with the measurements and their origin; most verbs read only these."""
 MOST_BYTES_OF_DIGESTS = 64 * _KIB
 
 
@@ -53,7 +53,7 @@ def write_digests(folder: Path, summary: bytes) -> None:
 
 
 def check_files(folder: Path, names: Iterable[str] = MOST_BYTES) -> bool:
-    """Compare files of a folder with the digests beside them; return whether there are any.
+    """Compare files of a folder with the digests next to them; return whether there are any.
 
     What was read of a file is remembered until its size or time changes.
 
@@ -74,7 +74,7 @@ def check_files(folder: Path, names: Iterable[str] = MOST_BYTES) -> bool:
 
 
 def check_content(path: Path, content: bytes | None) -> None:
-    """Compare what was read of a file (None: it is not there) with the digest beside it, if any.
+    """Compare what was read of a file (None: it is not there) with the digest next to it, if any.
 
     Raises:
         Damaged: it is not what was written.

@@ -87,7 +87,7 @@ def _kept(tables: Tables, part: str) -> dict[str, Any]:
     try:
         return dict(getattr(tables, part))
     except Damaged as fault:
-        warn(f"{fault}; what was in it is replaced")
+        warn(f"{fault}; its content is replaced")
         return {}
 
 
@@ -102,7 +102,7 @@ def _history(folder: CellFolder, kept: Collection[str] | None) -> list[dict[str,
 
 
 def _note_digests(tables: Tables, files: Sequence[Path]) -> None:
-    """Write down the digests of these files of a set of tables, beside those of other sets."""
+    """Write down the digests of these files of a set of tables, next to those of other sets."""
     own = {path.name for path in _files(tables)}
     digests = {name: v for name, v in read_manifest(tables.root).items() if name not in own}
     digests |= {path.name: v for path in files if (v := sha256_of_file(path)) is not None}

@@ -215,7 +215,7 @@ class CellFolder:
         """Return how many steps the checkpoint has behind it, without loading it.
 
         Returns:
-            0 without a checkpoint; None where nothing beside it says so: its reader knows.
+            0 without a checkpoint; None if nothing next to it says so: its reader knows.
         """
         if not self.checkpoint_file.exists():
             return 0
@@ -388,7 +388,7 @@ def arrays_of(content: bytes) -> dict[str, np.ndarray[Any, Any]]:
 
 
 class Folders(list[CellFolder]):
-    """The folder of each cell of a stack; beside them trained encoders and data sets."""
+    """The folder of each cell of a stack; next to them trained encoders and data sets."""
 
     def __init__(self, folders: Iterable[CellFolder], *, encoders: Path, data: Path) -> None:
         """Name the folders.

@@ -98,7 +98,7 @@ MEANINGS = {
     "published": "the values that the papers publish",
     "claims": "the papers' claims in our words, with effects, 95 % intervals and verdicts",
 }
-"""What each frame of `bench export --as parquet` holds."""
+"""Content of each frame of `bench export --as parquet`."""
 
 
 def _result(config: Config, metrics: Mapping[str, float]) -> dict[str, Any]:

@@ -41,7 +41,8 @@ from bench.results.tables import (
 from bench.text import foreign_text
 
 _QUANTITY = re.compile("[a-z][a-z0-9_]{0,99}")
-"""What a method's own code may call a quantity; an encoder's folder does not say whose it is."""
+"""Names that a method's own code may give to a quantity; an encoder's folder does not say which
+method it has."""
 CheckEncoder = Callable[[Path], None]  # raises ValueError, with why it is none
 
 

@@ -31,7 +31,7 @@ CONTEXT: dict[str, Any] = {
     "recordSet": "cr:recordSet",
     "source": "cr:source",
 }
-"""What the names of a Croissant description stand for."""
+"""Meaning of the names in a Croissant description."""
 TYPES = {"b": "sc:Boolean", "i": "sc:Integer", "f": "sc:Float"}
 """The type of a column by the kind of its values; all others are text."""
 

@@ -44,7 +44,7 @@ def processor() -> str:
 
 @cache
 def processor_model() -> str | None:
-    """Return the model behind the name, "family 25 model 17 stepping 1"; None where none is told.
+    """Return the model behind the name, "family 25 model 17 stepping 1"; None if none is told.
 
     Virtual machines give processors of several models one name; their float32 sums may differ.
     """
@@ -65,13 +65,13 @@ def _cpuinfo() -> dict[str, str]:
 
 
 def _cpu_capability() -> str | None:
-    """Return the vector instructions that PyTorch uses; None where it is not loaded."""
+    """Return the vector instructions that PyTorch uses; None if it is not loaded."""
     torch = sys.modules.get("torch")
     return None if torch is None else str(torch.backends.cpu.get_cpu_capability())
 
 
 def _cuda() -> dict[str, Any]:
-    """Return the versions of CUDA, cuDNN and the GPU's driver; None where one is unknown."""
+    """Return the versions of CUDA, cuDNN and the GPU's driver; None if one is unknown."""
     torch: Any = sys.modules["torch"]  # which a cell on a GPU has loaded
     try:
         driver = re.search(r"Module.*?\s(\d+\.[\d.]+)\s", DRIVER.read_text(encoding="utf-8"))
@@ -85,7 +85,7 @@ def _cuda() -> dict[str, Any]:
 
 
 def describe(device: str, threads: int) -> dict[str, Any]:
-    """Return what a result depends on beside its settings: code, packages, machine, device.
+    """Return what a result depends on besides its settings: code, packages, machine, device.
 
     Args:
         device: cpu or cuda.

@@ -49,7 +49,7 @@ class Finished:
 
 
 Done = list[tuple[Cell, Finished]]
-"""Finished cells with what is kept of each."""
+"""Finished cells with their results."""
 
 
 class Results:
@@ -60,7 +60,7 @@ class Results:
 
         Args:
             root: of cells' folders, or of exported tables.
-            reference: exported tables that answer for cells none of which was begun in `root`.
+            reference: exported tables that answer for cells none of which was started in `root`.
 
         Raises:
             StoreError: there is no such folder, and no reference.
@@ -117,7 +117,7 @@ class Results:
                 again.update(name for name in lacking if name in can_give)
                 never.update(name for name in lacking if name not in can_give)
         again_texts = [
-            f"{name}: to evaluate in {counted(n, 'cell')}; `bench run` does it from kept encoders"
+            f"{name}: missing in {counted(n, 'cell')}; `bench run` evaluates kept encoders"
             for name, n in again.items()
         ]
         return again_texts + [

@@ -49,7 +49,7 @@ class Standing:
 
     @property
     def resumes_at(self) -> float | None:
-        """The epoch, else the step, at which it would go on; None: it would begin anew."""
+        """The epoch, else the step, at which it would go on; None: it would begin again."""
         if self.checkpoint_step is None or self.epoch is None or not self.step:
             return self.checkpoint_step
         return self.checkpoint_step * self.epoch / self.step
@@ -92,7 +92,7 @@ def _age_s(path: Path) -> float | None:
 
 
 def _last_records(path: Path) -> list[dict[str, float]]:
-    """Return the last whole lines of a history, the last one first; none where it is torn."""
+    """Return the last whole lines of a history, the last one first; none if it is torn."""
     try:
         if not check_regular(path):
             return []

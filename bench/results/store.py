@@ -41,10 +41,10 @@ OWN_CODE = ("loss", "evaluate", "record")
 """Settings that may name a file of one's own, whose digest is the setting `..._file`."""
 SLURM, ELSEWHERE = KEPT = ("slurm", "elsewhere")  # in the folder of launches: what was submitted
 NO_LINKS = (errno.EPERM, errno.ENOSYS, errno.ENOTSUP)
-"""What file systems without hard links answer."""
+"""Errors of file systems without hard links."""
 PROBE_BYTES = 2**14  # more than any record, less than a checkpoint
 OVER = (State.DONE, State.FAILED)
-"""States in which nothing is left to do, unless failures are tried again."""
+"""States of cells that `bench run` skips unless it retries failures."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Store:
         return CellFolder(self.root / cell.experiment / cell.id)
 
     def folders(self, cells: Sequence[Cell], data: Path) -> Folders:
-        """Return the cells' folders, with what experiments need beside them.
+        """Return the cells' folders, and what experiments need besides.
 
         Args:
             cells: those of a stack.

@@ -273,7 +273,7 @@ def read_table(path: Path) -> bytes | None:
     """Return what is in a file of an export; None if there is no such file.
 
     Raises:
-        StoreError: it is not what was written, or gone, if `digests.json` beside it names it.
+        StoreError: it is not what was written, or gone, if `digests.json` next to it names it.
     """
     content = read_regular(path, MOST_BYTES)
     expected = read_manifest(path.parent).get(path.name)

@@ -39,7 +39,7 @@ def baseline_cells(
 
     Args:
         cells: of one scale.
-        settings: what the scale says of its baselines, in place of the cells' own settings.
+        settings: what the scale says of its baselines, instead of the cells' own settings.
         kinds: which baselines.
 
     Raises:

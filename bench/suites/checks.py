@@ -26,7 +26,7 @@ Where = dict[str, bool | int | float | str | None]
 Margin = Annotated[float, Field(ge=0)]
 Direction = Literal["rising", "falling"]
 ValuesOfSides = Sequence[Collection[Any]]
-"""For each side the values of the axis at which it has points; [None] without an axis."""
+"""Values of the axis at which each side has points; [None] without an axis."""
 
 DIRECTION = "the direction, not the size"
 SETTINGS = {"batch_size": "batch"}  # settings by the names that a sentence has
@@ -269,7 +269,7 @@ class Flat(Within):
 
 
 class Beside(CheckRecord):
-    """Checks of the metric beside a value, or beside the cells of another side."""
+    """Checks of the metric next to a value, or next to the cells of another side."""
 
     value: float | None = None
     than: Where | None = None
@@ -534,7 +534,7 @@ def settings_words(settings: Where) -> str:
 
 
 def _shared(axis: ValuesOfSides, least: int = LEAST_POINTS) -> list[Any]:
-    """Return the values that all sides have, in order; none where they are too few."""
+    """Return the values that all sides have, in order; none if they are too few."""
     values = sorted(a for a in axis[0] if all(a in other for other in axis[1:]))
     return values if len(values) >= least else []
 

@@ -386,7 +386,7 @@ def _is_of_grid(axis: GridAxis) -> bool:
 
 
 def _replaced(axes: list[GridAxis], new: GridAxis, names: list[str], path: Path) -> list[GridAxis]:
-    """Return the axes with one of the scale in place of those that name its settings."""
+    """Return the axes with one of the scale instead of those that name its settings."""
     points = [{k: v for k, v in point.items() if k in names} for point in new.points]
     points = [point for point in points if point]
     given = GridAxis(new.place, points).names()

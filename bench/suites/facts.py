@@ -23,13 +23,13 @@ OF_EXPERIMENT: dict[str, dict[str, Any]] = {
     "speech": {"method": "wav2vec2"},
     "pretrain": {"knn_against": "training-images"},
 }
-"""What all cells of an experiment have in common and papers state."""
+"""Facts that papers state and that hold for all cells of an experiment."""
 OF_DETECTOR = {
     "dataset": "detect_dataset", "epochs": "detect_epochs", "batch_size": "detect_batch_size",
     "lr": "detect_lr", "weight_decay": "detect_weight_decay", "lr_drop_epochs": "detect_drops",
 }  # fmt: skip
-"""Settings of a detector by the names of those that its pretraining has too; the papers state them
-of the detector."""
+"""Settings of a detector, by the name of the corresponding setting of its pretraining; papers state
+them for the detector."""
 _VIEW_NUMBERS = tuple(f.name for f in fields(Recipe) if f.name != "local")
 _VIEW_COUNTS = ("views.count", "views.local_count", "views.local_crop")
 
@@ -110,7 +110,7 @@ def view_facts(name: str, strength: float, one_view: bool) -> dict[str, Any]:
 
 
 def _numbers(recipe: Recipe) -> dict[str, Any]:
-    """Return a recipe's fields, None where a transform is never applied."""
+    """Return a recipe's fields, None if a transform is never applied."""
     numbers = {name: getattr(recipe, name) for name in _VIEW_NUMBERS}
     if not recipe.jitter_p:
         numbers["jitter"] = None

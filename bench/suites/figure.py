@@ -120,7 +120,7 @@ class Figure(DrawnCells, Quantity):
 
     @property
     def artifacts(self) -> list[str]:
-        """The artifacts whose printed values are drawn."""
+        """The artifacts whose published values are drawn."""
         return _listed(self.artifact)
 
     @property

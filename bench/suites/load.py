@@ -47,7 +47,7 @@ STANDARD_TITLES = {
 }
 """Titles of tables that list their `metrics`."""
 PARTS = "parts"
-"""Folder beside the suites, of files with the keys that several suites share."""
+"""Folder next to the suites, with files of keys that several suites share."""
 Checks = Annotated[list[SuiteCheck], Field(min_length=1), OneOrMore()]
 
 
@@ -223,8 +223,8 @@ def _check_has_effect(path: Path, key: str, value: Any, at: Mapping[str, Any]) -
         scale, other = next(iter(at.items()))
         texts = [value_text(v, joined_by=", ") for v in (value, other)]
         raise SuiteError(
-            f"{path}: {key}: {texts[0]} has no effect: scale '{scale}' takes {texts[1]} from the "
-            f"shared scale that it is like. Set scales.{scale}.{key}, or leave {key} out"
+            f"{path}: {key}: {texts[0]} has no effect: scale '{scale}' takes {texts[1]} from "
+            f"the shared scale that `like` names. Set scales.{scale}.{key}, or leave {key} out"
         )
 
 
@@ -253,7 +253,7 @@ def load_suite(path: Path) -> Suite:
         raise SuiteError(explain(error, path, root=SuiteFile)) from None
     if file.name != path.stem:
         twin = path.with_stem(file.name)
-        also = f"; {twin} bears that name" if twin.exists() else ""
+        also = f"; {twin} has that name" if twin.exists() else ""
         raise SuiteError(
             f"{path}: name: found '{file.name}', expected the file's name '{path.stem}'{also}"
         )

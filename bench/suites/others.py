@@ -1,6 +1,6 @@
-"""Numbers of other projects beside a suite's: which belong together, and what effects they show.
+"""Numbers of other projects next to a suite's: which belong together, and what effects they show.
 
-A number of another project is a *counterpart* of a printed row if method, loss, data set, metric
+A number of another project is a *counterpart* of a published row if method, loss, data set, metric
 and all settings that tell the row from its neighbours agree. All other settings that the paper
 states are compared as those of our cells are: what differs is named, and what the source does not
 state is unknown, never equal.
@@ -35,15 +35,15 @@ from bench.suites.suite import Comparison, Settings, Suite, axis_values
 from bench.text import value_text
 
 IDENTITY = ("method", "loss", "dataset")
-"""Settings that a counterpart must state and have as printed."""
+"""Settings that a counterpart must state with the published value."""
 _OF_ENCODER = {"epochs", "batch_size", "lr", "base_lr", "weight_decay", "lr_schedule"}
 """Settings of a pretraining that its detector has under the same names, see `facts`."""
 CORE = ("arch", "epochs", "batch_size", "knn_k", "features", "schedule", "label_fraction")
-"""Settings in which even the numbers of a contrast agree."""
+"""Settings that must be equal even in a contrast."""
 ACCURACIES = ("linear_top1", "knn_top1", "online_linear_top1", "top1")
-"""Metrics of which a number counts for a check of another one of them; the metric is named."""
+"""Metrics that may replace each other in a check; the text names the metric."""
 ESSENTIAL = ("arch", "epochs", "batch_size", "tau")
-"""Settings without which two numbers cannot be said to differ in one setting alone."""
+"""Settings that must be known before two numbers can be said to differ in one setting alone."""
 WITHOUT_TAU = ("cosine", "barlow-twins", "vicreg", "align-uniform")
 """Losses without a temperature."""
 NOT_STATED = "not stated"
@@ -53,7 +53,7 @@ Facts = frozenset[tuple[str, str]]
 
 
 class Counterpart(NamedTuple):
-    """A number of another project that belongs to a printed row."""
+    """A number of another project that belongs to a published row."""
 
     row: OthersRow
     differences: list[str]  # from what the paper states, in words
@@ -70,12 +70,12 @@ class Counterpart(NamedTuple):
         return "; ".join(parts)
 
     def protocol_record(self) -> dict[str, Any]:
-        """Return what `--json` has of its protocol beside the paper's."""
+        """Return what `--json` has of its protocol next to the paper's."""
         differing = {"differences": self.differences, "unknown": self.unknown}
         return differing | {"protocol": self.protocol}
 
     def record(self) -> dict[str, Any]:
-        """Return what `--json` has of it: the number, and its protocol beside the paper's."""
+        """Return its record for `--json`: the number, and its protocol next to the paper's."""
         return self.row.record() | self.protocol_record()
 
 
@@ -117,7 +117,7 @@ class SourceEffect:
         )
 
     def record(self) -> dict[str, Any]:
-        """Return what `--json` has of it."""
+        """Return its record for `--json`."""
         return {
             "source": self.source,
             "data": self.dataset,
@@ -133,13 +133,13 @@ class SourceEffect:
 
 
 class EffectBeside(NamedTuple):
-    """What a source says of a printed effect."""
+    """What a source says of a published effect."""
 
     effect: SourceEffect
     first: Counterpart  # its first number, beside the printed row
 
     def record(self) -> dict[str, Any]:
-        """Return what `--json` has of it: the effect, and its protocol beside the paper's."""
+        """Return its record for `--json`: the effect, and its protocol next to the paper's."""
         return self.effect.record() | self.first.protocol_record()
 
 
@@ -148,7 +148,7 @@ def check_source(path: Path, suites: Path) -> list[OthersRow]:
 
     Args:
         path: the file.
-        suites: the folder of suites, beside which presets may lie.
+        suites: the folder of suites, next to which presets may lie.
 
     Raises:
         PublishedError: in one line, the first row with an unknown method, loss, metric or setting.
@@ -204,10 +204,10 @@ def counterparts(
     paper: Paper,
     rows: Sequence[OthersRow] | None = None,
 ) -> list[Counterpart]:
-    """Return the numbers of other projects that belong to a printed row.
+    """Return the numbers of other projects that belong to a published row.
 
     Args:
-        value: the printed number.
+        value: the published number.
         comparison: the block of the suite that takes the row.
         suite: the suite.
         paper: the paper.
@@ -232,7 +232,7 @@ OtherRow = tuple[str, int]  # artifact and row of a published number
 
 
 class WithOthers(NamedTuple):
-    """A printed number, and the numbers of other projects that belong to it."""
+    """A published number, and the numbers of other projects that belong to it."""
 
     value: PublishedValue
     metric: str  # of the cells
@@ -240,7 +240,7 @@ class WithOthers(NamedTuple):
 
 
 def beside(paper: Paper, artifact: str, suites: Iterable[Suite]) -> list[WithOthers]:
-    """Return the printed numbers of an artifact that have counterparts, in the paper's order.
+    """Return the published numbers of an artifact that have counterparts, in the paper's order.
 
     Args:
         paper: the paper.
@@ -256,7 +256,7 @@ def beside(paper: Paper, artifact: str, suites: Iterable[Suite]) -> list[WithOth
 def numbers_beside(
     suite: Suite, paper: Paper, artifact: str | None = None
 ) -> dict[OtherRow, WithOthers]:
-    """Return the printed numbers that a suite compares, each with its counterparts if it has any.
+    """Return the published numbers that a suite compares, each with its counterparts if it has any.
 
     Args:
         suite: whose comparisons take the numbers.
@@ -273,7 +273,7 @@ def numbers_beside(
 
 
 def identity_of(wanted: Settings, suite: Suite, statements: Sequence[Statement]) -> dict[str, Any]:
-    """Return method, loss and data set of a printed row: its own, the suite's or the paper's.
+    """Return method, loss and data set of a published row: its own, the suite's or the paper's.
 
     Args:
         wanted: the settings of the row's cells.
@@ -381,9 +381,9 @@ def _is_same(a: SourceEffect, b: SourceEffect) -> bool:
 
 
 def effects_beside(effect: PrintedEffect, suite: Suite, paper: Paper) -> list[EffectBeside]:
-    """Return what other projects' numbers give for a printed effect, source by source.
+    """Return what other projects' numbers give for a published effect, source by source.
 
-    Data set, metric and the settings of both sides are those of the printed rows.
+    Data set, metric and the settings of both sides are those of the published rows.
 
     Args:
         effect: of the paper, or a gain that it prints.
@@ -495,7 +495,7 @@ def _without(
 
 
 def _telling(row: OthersRow, named: set[str]) -> Settings:
-    """Return the settings that a reader needs beside a number: size of batch, epochs, tau."""
+    """Return the settings that a reader needs next to a number: size of batch, epochs, tau."""
     wanted = ("arch", "epochs", "batch_size", "tau", "K", "label_fraction")
     return {n: row.settings[n] for n in wanted if n in row.settings and n not in named}
 

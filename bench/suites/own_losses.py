@@ -1,6 +1,6 @@
 """Objectives and methods in files, as settings of cells; none of their code is run.
 
-They are bench's, or lie in `losses/` and `methods/` beside the suites. A method is an objective to
+They are bench's, or lie in `losses/` and `methods/` next to the suites. A method is an objective to
 suites: `loss` has its name, and `method` the preset of the same name that its file holds.
 """
 
@@ -27,11 +27,11 @@ from bench.loss_files import (
 from bench.metric_files import FOLDERS, declared_parameters
 
 FOLDER, METHODS = "losses", "methods"
-"""The folders beside the suites."""
+"""Folders next to the suites."""
 OwnLosses = Mapping[str, LossFile]
 """Objectives and methods by name."""
 NOT_RECORDED = ("step", "epoch", "lr", *Pretrain.metrics)
-"""Names that no method may give a quantity of its own."""
+"""Names that a method may not use for its own quantities."""
 TAKEN = "bench uses this name already; choose another name"
 
 
@@ -42,7 +42,7 @@ def shipped_losses() -> OwnLosses:
 
 
 def own_losses(suites: Path) -> OwnLosses:
-    """Return objectives and methods in files by name: bench's, then those beside the suites.
+    """Return objectives and methods in files by name: bench's, then those next to the suites.
 
     Raises:
         SuiteError: in one line with its place, what is wrong with a file.
@@ -107,7 +107,7 @@ def declared_beside(suites: Path | None, own: OwnLosses) -> dict[str, Parameter]
     """Return the parameters of objectives, methods and metrics, by the names of the settings.
 
     Args:
-        suites: the folder beside which metrics lie; None: there are none.
+        suites: the folder next to which metrics lie; None: there are none.
         own: objectives and methods.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Metrics in `evaluations/` and `records/` beside the suites, as settings of cells."""
+"""Metrics in `evaluations/` and `records/` next to the suites, as settings of cells."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path

@@ -30,12 +30,12 @@ UNITS = (
 )  # fmt: skip
 SOURCES = ("measured", QUOTED, "released code")
 ALIKE = 0.86
-"""How much of a word that is free and of a known one is the same where it is a mistake."""
+"""Similarity of an unknown word to a known one above which it counts as a misspelling."""
 Keys = tuple[int | str, ...]
 
 
 def faults_of(path: Path) -> tuple[PaperFile | None, list[Fault]]:
-    """Return what a paper's file says, None where it cannot be read; and all its faults.
+    """Return what a paper's file says, None if it cannot be read; and all its faults.
 
     Raises:
         PublishedError: it is missing or no YAML.
@@ -91,10 +91,10 @@ def _in_stated(place: Keys, stated: dict[str, Any]) -> Iterator[Fault]:
     known = fact_names() | remark_keys() | vocabulary().no_cell_has.keys()
     for key, value in stated.items():
         if key not in known:
-            text = "no cell has this setting; what is none belongs into `note`."
+            text = "no cell has this setting; put other information into `note`."
             yield Fault((*place, key), f"{text} {choices(key, sorted(known))}")
         elif key not in remark_keys() and _is_prose(value):
-            text = f"found '{value}', expected a value to compare; sentences belong into `note`."
+            text = f"found '{value}', expected a value to compare; put sentences into `note`."
             yield Fault((*place, key), text)
         elif isinstance(value, Mapping) and not value.keys() <= BOUNDS.keys():
             text = f"found {value}, expected a value, a list, or bounds: {', '.join(BOUNDS)}."
@@ -153,7 +153,7 @@ def _records_with(key: str) -> list[type[BaseModel]]:
 
 
 def _words(field: Any) -> list[str]:
-    """Return the names that a setting may have; none where it is a number or free."""
+    """Return the names that a setting may have; none if it is a number or free."""
 
     def named(annotation: Any) -> list[str]:
         if get_origin(annotation) is Literal:
@@ -165,7 +165,7 @@ def _words(field: Any) -> list[str]:
 
 @cache
 def _names(key: str) -> list[str]:
-    """Return known values of a setting with free ones: files of one's own add to them."""
+    """Return known values of a setting with free ones: files of the user add to them."""
     known = {
         "loss": [*LOSSES, *shipped()],
         "dataset": [*IMAGE_SETS, *BOXED_SETS],

@@ -36,10 +36,10 @@ COORDINATES: dict[str, FieldInfo] = {
 }
 """Settings that a preset may fill in."""
 STATING = ("paper", "code")
-"""Who may state a value: the paper, and the code that its authors released or name."""
+"""Sources of a value: the paper, and the code that its authors released or name."""
 _HERE = Path(__file__).parent
 OWN_STEP = {"target": "own", "negatives": "none", "neighbours": "none", "symmetric": True}
-"""Settings of every method that makes its step by its own code."""
+"""Settings of every method with its own code."""
 _KEYS = ("ours", "source", *STATING, "why")
 _SHORT = "[value, source]"
 
@@ -113,7 +113,7 @@ class _Written(Record):
 
 
 def load_presets(suites: Path) -> Mapping[str, Preset]:
-    """Return every preset by name: the papers', plug-ins', then those in `methods/` beside suites.
+    """Return every preset by name: the papers', plug-ins', then those in `methods/` next to suites.
 
     Args:
         suites: the folder of suite files.
@@ -195,7 +195,7 @@ def _loss_of(written: Mapping[str, Any], base: Mapping[str, Coordinate]) -> Any:
 
 
 def _entries(path: Path, known: Mapping[str, Preset]) -> dict[str, _Written]:
-    """Return the presets of a file by name: one, where a method's code lies beside it."""
+    """Return the presets of a file by name: one, where a method's code lies next to it."""
     if not path.with_suffix(".py").exists():
         data = load_yaml(path, SuiteError)
         if isinstance(data, dict) and "version" in data:
@@ -385,9 +385,9 @@ def _of_mapping(
         stated[key] = values if isinstance(written[key], list) else values[0]
     different = [key for key, value in stated.items() if departs(ours, value)]
     if different and "why" not in written:
-        raise SuiteError(f"{key_path}: ours is not the {different[0]}'s; the key 'why' is missing")
+        raise SuiteError(f"{key_path}: not the {different[0]}'s value; the key 'why' is missing")
     if not different and "why" in written:
-        raise SuiteError(f"{key_path}.why: ours is what is stated, nothing to explain")
+        raise SuiteError(f"{key_path}.why: our value is the stated one; leave 'why' out")
     return Coordinate(ours, written["source"], stated, written.get("why"))
 
 

@@ -1,4 +1,4 @@
-"""Which cells belong to printed rows, and what these say of an effect.
+"""Which cells belong to published rows, and what these say of an effect.
 
 An effect is the difference of two rows, or a gain printed as one number.
 
@@ -34,7 +34,7 @@ class PrintedEffect:
 
     @property
     def of(self) -> Settings:
-        """What the cells of the row have in place of that."""
+        """What the cells of the row have instead of that."""
         return {name: self.settings[name] for name in self.over if name in self.settings}
 
     @property
@@ -45,7 +45,7 @@ class PrintedEffect:
 
     @property
     def half_unit(self) -> float:
-        """How much of it the rounding of printed numbers may have hidden."""
+        """How much of it the rounding of published numbers may have hidden."""
         return self.value.half_unit + (self.base.half_unit if self.base else 0.0)
 
     @property
@@ -55,7 +55,7 @@ class PrintedEffect:
 
 
 def printed_effects(suite: Suite, paper: Paper) -> list[PrintedEffect]:
-    """Return the effects that the suite's printed rows have, in the order of its comparisons.
+    """Return the effects that the suite's published rows have, in the order of its comparisons.
 
     A row that is printed as a bound, is a baseline itself or has no partner has none.
     """
@@ -70,7 +70,7 @@ def printed_effects(suite: Suite, paper: Paper) -> list[PrintedEffect]:
 
 
 def printed_points(suite: Suite, paper: Paper) -> ComparedPoints:
-    """Return the printed numbers that are compared with a metric of cells, and by what."""
+    """Return the published numbers that are compared with a metric of cells, and by what."""
     metrics = CELLS[suite.experiment].metrics
     return [
         (comparison, value)
@@ -82,10 +82,10 @@ def printed_points(suite: Suite, paper: Paper) -> ComparedPoints:
 
 
 def is_spoken_of(value: PublishedValue, comparison: Comparison, metrics: Collection[str]) -> bool:
-    """Return whether the comparison takes the printed row.
+    """Return whether the comparison takes the published row.
 
     Args:
-        value: the printed row.
+        value: the published row.
         comparison: of its artifact.
         metrics: of the cells; rows of the others among them are left out.
     """
@@ -99,10 +99,10 @@ def is_spoken_of(value: PublishedValue, comparison: Comparison, metrics: Collect
 
 
 def wanted_settings(value: PublishedValue, comparison: Comparison, suite: Suite) -> Settings:
-    """Return the settings of the cells that belong to a printed row.
+    """Return the settings of the cells that belong to a published row.
 
     Args:
-        value: the printed value, with the settings of its row.
+        value: the published value, with the settings of its row.
         comparison: the block of the suite that it belongs to.
         suite: the suite.
     """

@@ -16,7 +16,7 @@ from bench.suites.facts import OF_EXPERIMENT, all_parts, facts, part_names
 from bench.suites.suite import Suite
 
 _OF_EVALUATIONS = {"linear": "linear", "knn_": "knn"}
-"""How the keys of an evaluation's protocol begin, and how the metrics that it concerns do."""
+"""Prefixes of the keys of an evaluation's protocol, and prefixes of its metrics."""
 
 
 class Departure(NamedTuple):
@@ -29,7 +29,7 @@ class Departure(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The departure in words."""
+        """The deviation in words."""
         if not self.mine:
             return f"{self.name} {self.stated} is published, no cell has this setting"
         return f"{self.name} {', '.join(self.mine)}, published {self.stated}"
@@ -89,7 +89,7 @@ def departures(
 ) -> list[Departure]:
     """Return each stated setting that the cell does not have as stated.
 
-    A setting that the paper states and that no cell has is a departure too; what a paper does not
+    A setting that the paper states and that no cell has is a deviation too; what a paper does not
     state, or states as null, cannot differ, nor can remarks. How a value may be stated stands in
     `bench/suites/agreement.py`.
 
@@ -127,8 +127,8 @@ def check_scale(suite: Suite, scale: str, cells: Sequence[Cell], paper: Paper) -
         paper: the paper with its protocols.
 
     Raises:
-        SuiteError: `published` is declared and every cell departs from the paper in a setting that
-            it could have as stated; or `reduced`, the paper names its data, and no cell departs.
+        SuiteError: `published` is declared and every cell deviates from the paper in a setting that
+            it could have as stated; or `reduced`, the paper names its data, and no cell deviates.
     """
     declared = suite.scales[scale].protocol
     stated = [

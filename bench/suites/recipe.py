@@ -16,7 +16,7 @@ RECIPE = {
     "weight_decay": "weight decay {}", "epochs": "epochs {}", "steps": "steps {}",
     "batch_size": "batch size {}", "tau": "tau {}", "image_size": "{} pixels", "views": "views {}",
 }  # fmt: skip
-"""Settings of a recipe, the learning rate after scaling, each with its words."""
+"""Settings of a recipe with their words; the learning rate is the one after scaling."""
 TRAINED_BY = "optimizer"  # cells without it train nothing
 SIZE_FREE = ("adam", "adamw", "lars", "muon")
 """Optimisers whose steps do not depend on the size of a gradient."""

@@ -100,7 +100,7 @@ def _what(name: str, field: FieldInfo) -> str:
         ]
         parts += [f"{part.capitalize()} with {' or '.join(texts)}."] if texts else []
     if name in LABELS:
-        parts.append("A label: it enters no id.")
+        parts.append("A label, which does not enter the id.")
     return " ".join(part for part in parts if part)
 
 

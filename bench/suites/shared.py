@@ -1,7 +1,7 @@
 """What many suites share, by name: scales and sets of assumptions.
 
 Both are data: the project's in `scales/*.yaml` and `assumed/*.yaml` here, anybody's own in the
-folders `scales` and `assumed` beside the suites. A suite takes an entry by `like: NAME` and adds
+folders `scales` and `assumed` next to the suites. A suite takes an entry by `like: NAME` and adds
 what it changes. `presets.py` reads methods from their folders in the same way.
 """
 
@@ -72,7 +72,7 @@ class SharedScaleEntry(Record):
         return self
 
     def over(self, base: SharedScale | None) -> SharedScale:
-        """Return the scale as a change of `base`; None: as it stands."""
+        """Return the scale as a change of `base`; None: unchanged."""
         inherited = base.model_dump() if base else {}
         changes = self.model_dump(include={"what", "protocol", "seeds"}, exclude_none=True)
         reasons = {k: v for k, v in inherited.get("why", {}).items() if k not in self.fixed}
@@ -115,7 +115,7 @@ class AssumedEntry(Record):
 
 
 def load_shared_scales(suites: Path) -> Mapping[str, SharedScale]:
-    """Return every shared scale by name: the project's, then those in `scales/` beside the suites.
+    """Return every shared scale by name: the project's, then those in `scales/` next to the suites.
 
     Raises:
         SuiteError: in one line, whatever is wrong with a file.

@@ -27,7 +27,7 @@ def with_stand_ins(suite: Suite, scale: str) -> Suite:
 
 
 def _figure(figure: Figure, names: dict[str, str], what: str) -> Figure:
-    """Return the figure with stand-ins; its printed values stay those of the paper's metric."""
+    """Return the figure with stand-ins; its published values stay those of the paper's metric."""
     if figure.kind.x == "record" or not any(q.y in names for q in figure.quantities):
         return figure
     beside = [q.model_copy(update={"y": names.get(q.y, q.y)}) for q in figure.beside]

@@ -119,7 +119,7 @@ SuiteCheck = Annotated[Check, BeforeValidator(_with_both)]
 PointRow = Annotated[
     dict[str, Scalar | list[Scalar]], Field(min_length=1), AfterValidator(_check_lists)
 ]
-"""Settings of one cell; a list stands for one row for each of its values."""
+"""Settings of one cell; a list means one row for each of its values."""
 Points = Annotated[
     list[
         Annotated[
@@ -162,7 +162,7 @@ class Block(Record):
 
 
 class StandIn(Record):
-    """Metrics that a scale judges in place of the paper's, where those have no room there."""
+    """Metrics that a scale judges instead of the paper's, where those have no room there."""
 
     what: str  # what they are, shown behind the titles of tables and figures
     metrics: Annotated[dict[str, str], Field(min_length=1)]  # by the paper's metric
@@ -213,7 +213,7 @@ class Layout(Record):
 
 
 class RowsAndCells(Record):
-    """Which printed rows are compared with which cells."""
+    """Which published rows are compared with which cells."""
 
     rows: dict[str, Scalar | list[Scalar]] = {}  # only the printed rows with these values
     where: Settings = {}  # only the cells with these settings
@@ -223,9 +223,9 @@ class RowsAndCells(Record):
 
 
 class Comparison(RowsAndCells):
-    """How the printed rows of an artifact map on cells.
+    """How the published rows of an artifact map on cells.
 
-    A printed row and a cell belong together where every setting that both name is equal. Axes
+    A published row and a cell belong together where every setting that both name is equal. Axes
     that the row does not name are readings, each compared by itself. How far off still counts as
     the same stands in bench/papers/tolerances.yaml.
     """

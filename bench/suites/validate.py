@@ -22,7 +22,7 @@ from bench.text import value_text
 
 TIMES = ("step", "epoch")  # along a history
 NamedChecks = list[tuple[str, str | None, list[str]]]
-"""Places in the file, each with the name found there and the names that it may have."""
+"""Places in the file, each with the name found there and the allowed names."""
 
 
 def check_suite(suite: Suite, path: Path) -> Paper:
@@ -99,7 +99,7 @@ def check_chosen(suite: Suite, path: Path, scales: Iterable[Sequence[Cell]]) -> 
 
 
 class _OwnMetric:
-    """The number of a file beside the suite, which some cell has to name."""
+    """The number of a file next to the suite, which some cell has to name."""
 
     def __init__(self, at: str, metric: str, suites: Path) -> None:
         self.at, self.metric, self.setting, self.suites = at, metric, SETTING_OF[metric], suites
@@ -187,7 +187,7 @@ def _of(cell: Cell, name: str) -> Any:
 
 
 def _check_baselines(suite: Suite, paper: Paper, path: Path) -> None:
-    """Every baseline is that of a printed row."""
+    """Every baseline is that of a published row."""
     used = {(e.comparison.block, repr(e.over)) for e in printed_effects(suite, paper)}
     for comparison in suite.compare:
         if comparison.baseline and (comparison.block, repr(comparison.baseline)) not in used:
@@ -284,7 +284,8 @@ def _kinds(suite: Suite) -> set[str]:
 
 
 def _check_artifact_rows(suite: Suite, paper: Paper, path: Path) -> None:
-    """What picks printed rows, for a comparison or a figure, is a key of theirs and finds some."""
+    """What picks published rows, for a comparison or a figure, is a key of theirs and finds
+    some."""
     for comparison in suite.compare:
         values = paper.artifact(comparison.artifact).values
         if values and not any(is_spoken_of(value, comparison, ()) for value in values):
@@ -302,7 +303,7 @@ def _check_artifact_rows(suite: Suite, paper: Paper, path: Path) -> None:
 
 
 def _check_row_keys(suite: Suite, paper: Paper, path: Path) -> None:
-    """Every key of a printed row names a setting, or the suite says that it names none."""
+    """Every key of a published row names a setting, or the suite says that it names none."""
     settings = sorted({name for kind in _kinds(suite) for name in CELLS[kind].setting_names()})
     for comparison in suite.compare:
         for value in paper.artifact(comparison.artifact).values:

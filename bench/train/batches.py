@@ -16,7 +16,7 @@ from bench.train.sources import EVERY, ImageCell, ImageSource
 
 
 class DrawnBy(NamedTuple):
-    """What batches are drawn by, in place of a cell."""
+    """What batches are drawn by, instead of a cell."""
 
     seed: int  # of the order and of the views
     batch_size: int  # images encoded together
@@ -73,7 +73,7 @@ class Batches:
         return Batch(views, self.labels[rows], rows, self.mixes(epoch, index))
 
     def mixes(self, epoch: int, index: int) -> tuple[CutMix, ...]:
-        """Return what is pasted into each view of a batch; nothing where the cell does not mix."""
+        """Return what is pasted into each view of a batch; nothing if the cell does not mix."""
         if not self.cell.cutmix:
             return ()
         draw = stream(self.cell.seed, Purpose.VIEWS, epoch, index, 1)

@@ -14,7 +14,7 @@ from bench.files.regular import check_zip
 from bench.results.folder import CellFolder
 
 LINE, LINE_BYTES = b"sha256:", 72
-"""How the line begins that earlier versions wrote before a checkpoint, and its length."""
+"""First bytes of the line that earlier versions wrote before a checkpoint, and its length."""
 
 
 class Checkpoint(TypedDict):
@@ -26,7 +26,7 @@ class Checkpoint(TypedDict):
 
 
 def save_checkpoint(folder: CellFolder, step: int, state: dict[str, Any]) -> None:
-    """Write where to go on from, in the place of the one before, and its step beside it.
+    """Write where to go on from, in the place of the one before, and its step next to it.
 
     Args:
         folder: of the cell.
@@ -56,7 +56,7 @@ def load_checkpoint(folder: CellFolder, device: str = "cpu") -> Checkpoint | Non
         why = str(fault).removeprefix(f"{path}: ")
     except Exception as fault:  # torch raises many kinds for a torn file
         why = f"cannot be read ({str(fault).strip().partition(chr(10))[0] or type(fault).__name__})"
-    warn(f"{path}: {why}; the training begins anew")
+    warn(f"{path}: {why}; the training starts again")
     return None
 
 

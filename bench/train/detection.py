@@ -34,7 +34,7 @@ BoxTarget = dict[str, Tensor]
 MEASURED: dict[Learnt, tuple[Kind, ...]] = {
     "boxes": ("bbox",), "masks": ("bbox", "segm"), "keypoints": ("bbox", "keypoints"),
 }  # fmt: skip
-"""Of what the average precision is taken."""
+"""Kinds of predictions that average precision is computed for."""
 
 
 class Scenes:

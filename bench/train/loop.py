@@ -33,7 +33,8 @@ from bench.train.trainable import FiniteLosses, Trainable
 
 LABELS = "labels_N"
 Watch = Callable[[nn.Module], dict[str, float]]
-"""From the network that learns to what is watched of it, kNN accuracy in percent among it."""
+"""Function from the trained network to the quantities that are monitored, kNN accuracy in percent
+among them."""
 
 
 class Training(Trainable):

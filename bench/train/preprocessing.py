@@ -33,8 +33,8 @@ class Preprocessing:
     std: Triple
     colour: str = "rgb"
     crop: tuple[int, int] | None = None
-    """Pixels that the shorter side is resized to, and the side of the centre that is kept, before
-    all else; None: images of the data set are square and taken as they are."""
+    """First step: pixels to which the shorter side is resized, and side of the centre crop. None:
+    the images are square and used unchanged."""
 
     def __call__(self, image: Image.Image | Tensor) -> Tensor:
         """Return the encoder's input.

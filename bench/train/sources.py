@@ -80,7 +80,7 @@ class Meta(NamedTuple):
 
 
 ImageCell = Pretrain | Supervised
-"""A cell that is shown images, batch by batch."""
+"""A cell that trains on batches of images."""
 WithImages = ImageCell | Baseline
 """A cell that has images."""
 

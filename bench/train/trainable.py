@@ -106,7 +106,7 @@ class Trainable(ABC):
     probes: EpochMeans | Probes
     """What is recorded."""
     plateau: Plateau | None = None
-    """When the learning rate drops because the accuracy stands still; None: never."""
+    """When the learning rate drops because accuracy does not improve; None: never."""
 
     @abstractmethod
     def step(self, step: int) -> None:

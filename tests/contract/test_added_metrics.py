@@ -51,7 +51,7 @@ def test_a_kept_encoder_is_evaluated_again(
     before = metrics_of(finished)
     status = finished.call("status", "small")
     assert "1 missing" in status.out
-    assert "hardness: to evaluate in 1 cell; `bench run` does it from kept encoders" in status.out
+    assert "hardness: missing in 1 cell; `bench run` evaluates kept encoders" in status.out
     done: list[str] = []
     ask = Evaluator.evaluate
 
@@ -102,7 +102,7 @@ def test_ranks_are_asked_of_finished_cells_by_the_suite_alone(
     assert "rankme" not in metrics_of(workspace)
     assert "1 done" in workspace.call("status", "small").out
     workspace.suite(changed(ONE, {"fixed.ranks": True}))
-    assert "lidar: to evaluate in 1 cell" in (workspace.call("status", "small").out)
+    assert "lidar: missing in 1 cell" in (workspace.call("status", "small").out)
     monkeypatch.setattr(
         "bench.experiments.pretrain.SharedTraining.train",
         lambda *_: pytest.fail("it is trained again"),

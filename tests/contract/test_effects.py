@@ -116,7 +116,7 @@ def test_without_results_or_baselines_it_says_so(measured: Workspace) -> None:
 def test_effects_are_the_papers(measured: Workspace) -> None:
     answer = measured.call("compare", NAME, "--effects", "--with", "results")
     assert answer.status == 2
-    assert answer.err == "bench: --effects sets results beside the paper: leave --with out\n"
+    assert answer.err == "bench: --effects compares results with the paper: leave --with out\n"
 
 
 @pytest.mark.slow

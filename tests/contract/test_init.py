@@ -52,7 +52,7 @@ def test_init_copies_and_never_overwrites(workspace: Workspace) -> None:
     answer = workspace.call("init", "study")
     assert answer.out == (
         f"study/suites: {count} suites, copies that bench will not overwrite.\n"
-        "Commands run in study use these suites in place of bench's own.\n"
+        "Commands run in study use these suites instead of bench's own.\n"
     )
     copies = sorted((workspace.root / "study" / "suites").iterdir())
     assert [path.name for path in copies] == sorted(path.name for path in SUITES.iterdir())

@@ -73,7 +73,7 @@ def test_a_mistyped_name_is_one_line(workspace: Workspace) -> None:
 
 def test_a_table_that_nobody_measured_says_so(workspace: Workspace) -> None:
     answer = workspace.call("--suites", str(SUITES), "others", "eqco/table-9")
-    assert answer.out == "No other project has measured a number of it that we know of.\n"
+    assert answer.out == "We know of no other project that has measured it.\n"
 
 
 def test_a_name_and_a_file_to_check_are_a_mistake(workspace: Workspace) -> None:

@@ -113,7 +113,7 @@ SEEN = {
         code=CODE.replace("margin)", "margin, state)"),
     ),
     "an update of no state": Mistake(
-        f"{AT}.py: update does not take state, so that it changes nothing",
+        f"{AT}.py: update does not take `state`, so it cannot change anything",
         code=f"{CODE}\ndef update(key_ND):\n    pass\n",
     ),
     "an unknown argument of begin": Mistake(

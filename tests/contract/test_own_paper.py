@@ -190,7 +190,7 @@ MISTAKES = [
     (
         "equations:",
         "tolerances: {table-3: {unit: points, why: x}}\nequations:",
-        "38: tolerances.table-3: a tolerance of 0 calls every measured mean another one.",
+        "38: tolerances.table-3: with a tolerance of 0, every measured mean differs.",
     ),
 ]
 

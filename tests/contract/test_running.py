@@ -167,7 +167,7 @@ def test_a_stopped_queue_says_what_it_waits_for_and_what_was_saved(
     assert answer.status == 130
     assert answer.err.splitlines()[:2] == [
         "bench: stopping; waiting for the workers (Ctrl-C again: do not wait for them)",
-        "bench: stopped: 2 running cells will go on from what was saved, 3 will begin again",
+        "bench: stopped: 2 running cells will continue from a checkpoint, 3 will start again",
     ]
     assert sys.argv[1:3] == ["run", "digits"]
 

@@ -68,9 +68,7 @@ def test_a_slurm_that_does_not_answer_is_told(
     slurm.alive = None
     with pytest.raises(LaunchError) as unknown:
         stop(selection)
-    assert str(unknown.value) == (
-        "Slurm does not answer: jobs that were submitted from here may still run"
-    )
+    assert str(unknown.value) == ("Slurm does not answer: jobs submitted from here may still run")
 
 
 def test_status_lists_jobs_with_the_cells_that_they_compute(
@@ -91,7 +89,7 @@ def test_status_lists_jobs_with_the_cells_that_they_compute(
     assert [len(job["cells"]) for job in workspace.call(*words).json["jobs"]] == [1, 0, 0]
     slurm.alive = None
     out = workspace.call("--results", str(selection.results), "status", "small").out
-    assert "  Slurm does not answer: jobs that were submitted may still run\n" in out
+    assert "  Slurm does not answer: submitted jobs may still run\n" in out
 
 
 def test_watch_waits_for_jobs_that_compute_nothing_yet(
@@ -115,7 +113,7 @@ def test_status_says_which_jobs_were_submitted_with_other_code(
     assert "submitted with" not in workspace.call(*words).out
     record = json.loads((given / RECORD).read_text())
     write_whole(given / RECORD, to_json(record | {"code": "commit 0123"}))
-    line = "  2 jobs submitted with commit 0123; here is another code\n"
+    line = "  2 jobs submitted with commit 0123; here is other code\n"
     assert line in workspace.call(*words).out
     jobs = workspace.call(*words, "--json").json["jobs"]
     assert [job["submitted_code"] for job in jobs] == ["commit 0123"] * 2

@@ -87,7 +87,7 @@ def test_names_are_grouped_by_paper_and_marked_where_begun(two: Workspace) -> No
     assert two.call("suites").out == (
         "eqco (EqCo: Equivalent Rules for Self-supervised Contrastive Learning), 1 suite:\n"
         "  small*\nNo paper, 2 suites:\n  digits  with-baselines\n"
-        "* has finished cells here, other than baselines that suites share.\n"
+        "* has finished cells here, not counting baselines that suites share.\n"
         "`bench suites --all`: each suite's title and scales\n"
         "`bench suites --paper dcl`: those of one paper\n"
         "`bench suites digits`: all about one\n"

@@ -51,7 +51,8 @@ def plan_jitter(on_N: Tensor, factors_N4: Tensor, order_N4: Tensor) -> JitterPla
 
 
 def _steps(factors_N4: Tensor, order_N4: Tensor) -> tuple[Tensor, Tensor]:
-    """Return M (3, N, 3, 3) and s (3, N, 1, 1) of the three steps beside hue, in their order."""
+    """Return M (3, N, 3, 3) and s (3, N, 1, 1) of the three steps other than hue, in their
+    order."""
     step_N3 = order_N4[order_N4 != HUE].view(-1, 3)
     factor_3N11 = factors_N4.gather(1, step_N3).T[..., None, None]
     is_contrast, is_saturation = ((step_N3 == op).T[..., None, None] for op in (1, 2))

@@ -77,7 +77,7 @@ class Views:
         Args:
             pixels: uint8 (B, 3, H, W), H and W as the parameters were drawn for.
             parameters: from `draw`.
-            cropped: in place of pixels (None): V times uint8 (B, 3, S, S), cropped and resized by
+            cropped: instead of pixels (None): V times uint8 (B, 3, S, S), cropped and resized by
                 `crop_box` already; the rest, flips included, is done here.
 
         Raises:

@@ -2,7 +2,7 @@
 
 Each `bench run` that submits jobs makes a folder `<results>/launches/slurm/<name>/`, and its jobs
 have that name. `submission.json` lists the cells, `stacks.pickle` holds them for the jobs, and the
-logs lie beside them. Any of the jobs may compute any of the cells: claims in the store decide.
+logs lie next to them. Any of the jobs may compute any of the cells: claims in the store decide.
 """
 
 import subprocess
@@ -75,7 +75,7 @@ def jobs_of(results: Path, cells: Set[str] | None = None) -> list[SlurmJob]:
     names = f"--name={','.join(submissions)}"
     answer = ask("squeue", "--noheader", "--array", names, f"--format={FORMAT}")
     if answer is None:
-        raise LaunchError("Slurm does not answer: jobs that were submitted from here may still run")
+        raise LaunchError("Slurm does not answer: jobs submitted from here may still run")
     found = []
     for line in answer.splitlines():
         name, job, state, reason, node, elapsed = line.strip().split("|", 5)

@@ -17,7 +17,7 @@ OURS = (
     "array_parallelism", "cpus_per_task", "dependency", "gpus_per_node", "gpus_per_task",
     "job_name", "nodes", "ntasks_per_node", "num_gpus", "time", "use_srun",
 )  # fmt: skip
-"""submitit's options that the launcher sets itself."""
+"""Options of submitit that the launcher sets itself."""
 
 WARNED_S = 90  # before the end of a job, by default
 LEAST_S = 120  # that a job has before the warning

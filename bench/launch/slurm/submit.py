@@ -61,7 +61,8 @@ def submit(
     jobs: int | None = None,
     retry_before: float = 0.0,
 ) -> Submitted:
-    """Submit as many jobs as the unfinished cells need beside those that wait or run for them.
+    """Submit as many jobs as the unfinished cells need in addition to those that wait or run for
+    them.
 
     Args:
         data: the folder of data sets.

@@ -51,7 +51,7 @@ def test_a_tolerance_of_zero_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PublishedError) as error:
         read_tolerances(path)
     assert str(error.value) == (
-        f"{path}: metrics.m: a tolerance of 0 calls every measured mean another one."
+        f"{path}: metrics.m: with a tolerance of 0, every measured mean differs."
     )
 
 

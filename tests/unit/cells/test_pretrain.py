@@ -322,7 +322,8 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "features of half a batch": (
         {"method": "barlow-twins-l2", "symmetric": False},
-        "loss 'gradient' takes all of the batch: symmetric, K null and negative_views 'keys'",
+        "loss 'gradient' compares the whole batch: it needs symmetric, K null and "
+        "negative_views 'keys'",
     ),
     "a gradient's set": (
         {"method": "unigrad-gradient", "negative_gradient": "target"},

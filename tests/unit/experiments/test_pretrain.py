@@ -179,7 +179,7 @@ def test_a_torn_evaluation_is_done_again_and_told(
     assert altered != before
     file.write_bytes(altered if content == b"altered" else content)
     assert metrics(tmp_path, cell) == first
-    assert capsys.readouterr().err.endswith("; the evaluation is done again\n")
+    assert capsys.readouterr().err.endswith("; the evaluation will be repeated\n")
     assert file.read_bytes() == before
 
 

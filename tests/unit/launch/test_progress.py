@@ -124,7 +124,7 @@ def test_of_many_running_cells_some_have_a_line(
         report(states("running", "running", "running", "running"))
     lines = capsys.readouterr().err.splitlines()
     assert [line.startswith("  ") for line in lines] == [False, True, True, True, True]
-    assert lines[-1] == "  ... and 1 more that run"
+    assert lines[-1] == "  ... and 1 more running"
 
 
 def test_counts_alone_where_no_cell_is_followed(

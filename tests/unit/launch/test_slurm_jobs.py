@@ -45,7 +45,7 @@ def test_no_answer_is_not_no_jobs(tmp_path: Path, slurm: MadeUpSlurm) -> None:
     submitted(tmp_path, ["a"])
     assert jobs_of(tmp_path) == []
     slurm.alive = None
-    with pytest.raises(LaunchError, match="Slurm does not answer: jobs that were submitted"):
+    with pytest.raises(LaunchError, match="Slurm does not answer: jobs submitted"):
         jobs_of(tmp_path)
 
 

@@ -57,7 +57,7 @@ def test_a_seed_gives_its_first_values() -> None:
         ),
         (
             {"fixed.width": 8},
-            "suites/digits.yaml: arch 'timm:test_vit' has layers of its own: it needs stem ",
+            "suites/digits.yaml: arch 'timm:test_vit' has fixed layers: it needs stem ",
         ),
         (
             {"fixed.arch": "timm:Test ViT"},

@@ -53,7 +53,7 @@ def test_a_record_that_differs_from_a_silent_file_is_marked() -> None:
     preset = Preset("x", {"balance": balance}, None, "f", ("balance",))
     record = preset._replace(recorded=("unigrad/released-code-pretrain",))
     assert "| `balance` |  |  | 50 | me |" in presets_page({"unigrad": preset})
-    told = "| `balance` |  | 100 | **50**, not the code's | me. Why: no reason is on record |"
+    told = "| `balance` |  | 100 | **50**, not the code's | me. Why: no reason is recorded |"
     assert told in presets_page({"unigrad": record})
 
 

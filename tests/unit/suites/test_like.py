@@ -62,7 +62,7 @@ OWN: dict[str, Any] = {
     "grid": {"loss": ["infonce", "dcl"]},
 }
 DROPPED = (
-    "fixed.epochs: 7 has no effect: scale 'cpu' takes 20 from the shared scale that it is like. "
+    "fixed.epochs: 7 has no effect: scale 'cpu' takes 20 from the shared scale that `like` names. "
     "Set scales.cpu.fixed.epochs, or leave fixed.epochs out"
 )
 
@@ -75,7 +75,7 @@ DROPPED = (
         (
             changed(OWN, {"fixed.epochs": 20, "seeds": [0, 1, 2, 3, 4, 5, 6]}),
             "seeds: 0, 1, 2, 3, 4, 5, 6 has no effect: scale 'cpu' takes 0, 1, 2 from the shared "
-            "scale that it is like. Set scales.cpu.seeds, or leave seeds out",
+            "scale that `like` names. Set scales.cpu.seeds, or leave seeds out",
         ),
     ],
 )
