@@ -110,8 +110,11 @@ class Learned(Record):
 
 
 def _learned(value: Any) -> Any:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return {"start": value} if is_number else value
+    if isinstance(value, Mapping | Learned):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"found {value!r}, expected a number or a mapping")
+    return {"start": value}
 
 
 class Declaration(Record):
@@ -324,17 +327,22 @@ def parsed(code: Path, what: str = "") -> tuple[ast.Module, bytes]:
         raise SuiteError(f"{code}: {fault}") from None
 
 
-def functions_of(module: ast.Module | ast.ClassDef) -> dict[str, ast.FunctionDef]:
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def functions_of(module: ast.Module | ast.ClassDef) -> dict[str, Function]:
     """Return the functions of a Python file, or of a class."""
-    return {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
+    return {node.name: node for node in module.body if isinstance(node, Function)}
 
 
-def arguments_of(function: ast.FunctionDef, code: Path, *, skip: bool = False) -> dict[str, int]:
+def arguments_of(function: Function, code: Path, *, skip: bool = False) -> dict[str, int]:
     """Return the arguments of a function, each with its line; `skip` the first, `self`.
 
     Raises:
-        SuiteError: one of them cannot be given by name.
+        SuiteError: one of them cannot be given by name, or the function is asynchronous.
     """
+    if isinstance(function, ast.AsyncFunctionDef):
+        raise SuiteError(f"{code}:{function.lineno}: {function.name} is 'async def': write 'def'")
     given = function.args
     if star := given.vararg or given.kwarg or next(iter(given.posonlyargs), None):
         raise SuiteError(f"{code}:{star.lineno}: {function.name} takes '{star.arg}' not by name")
@@ -395,11 +403,13 @@ def trust(folders: Sequence[Path]) -> None:
     """Let this process, and those that it starts, run the code in these folders.
 
     Raises:
-        BenchError: one of them is not there.
+        BenchError: one of them is not there, or is a file.
     """
     for folder in folders:
         if not folder.is_dir():
-            raise BenchError(f"--trust {folder}: no such folder")
+            is_file = f"is a file; trust its folder: --trust {folder.parent}"
+            what = is_file if folder.exists() else "no such folder"
+            raise BenchError(f"--trust {folder}: {what}")
     os.environ[TRUST] = os.pathsep.join(str(folder.absolute()) for folder in folders)
 
 

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from bench.cli.options import AsJson, answer, check_folder
-from bench.cli.terminal import print_rows
+from bench.cli.terminal import print_line, print_rows
 from bench.errors import BenchError, choices
 from bench.record import Json
-from bench.report.methods import methods_page, presets_page
+from bench.report.methods import NOT_CHECKED, methods_page, presets_page
 from bench.report.page import Page
 from bench.suites.agreement import stated_text
 from bench.suites.presets import STATING, Preset, elsewhere, load_presets, stated_of
@@ -114,6 +114,8 @@ def _print_method(record: Json) -> None:
     like = f" (like {record['like']})" if record["like"] else ""
     heads = ["coordinate", record["name"], "paper", "released code", "source"]
     print_rows(record["what"] + like, heads, rows)
+    if any("arXiv:" in c["source"] for c in record["coordinates"].values()):
+        print_line(" ".join(NOT_CHECKED.split()))
 
 
 def _changes(record: Json, known: dict[str, Any]) -> str:

@@ -18,7 +18,12 @@ from the one that it is *like*. `-`: the setting has no meaning here. `bench met
 source of each setting. [Presets and their sources](presets.md) compares the presets with the papers
 and their released code.
 """
-PRESETS_HEAD = """# Presets and their sources
+NOT_CHECKED = """\
+Sections, equations and values cited from other papers, by their arXiv numbers,
+were not checked against the papers' texts.
+"""
+"""A warning about sources that begin with arXiv."""
+PRESETS_HEAD = f"""# Presets and their sources
 
 Written by `bench methods --to reports/reference` from the presets and the recorded facts. [Methods,
 setting by setting](methods.md) lists all settings of each method and explains them.
@@ -31,9 +36,7 @@ that setting. `-`: the setting has no meaning here. **Bold**: our value differs 
 the last column gives the reason.
 
 Citations of EqCo, Dual Temperature, Mutual Information, UniGrad and DCL are recorded in
-`bench/papers/data`. Sections, equations and values cited from other papers, by their arXiv numbers,
-were not checked against the papers' texts.
-"""
+`bench/papers/data`. {NOT_CHECKED}"""
 _COLUMNS = ["setting", "the paper's value", "the released code's", "ours"]
 _WHOSE = {"paper": "the paper's", "code": "the code's"}
 

@@ -17,6 +17,7 @@ from bench.errors import BenchError, SuiteError
 from bench.files.regular import sha256_of
 from bench.files.yaml_file import load_yaml
 from bench.papers.reader import load_paper
+from bench.report.methods import NOT_CHECKED
 from bench.results.digests import write_digests
 from bench.suites.load import suite_paths
 from tests.fakes.costs import alone_s, costs_below
@@ -516,6 +517,9 @@ def test_methods_are_listed_with_their_sources(workspace: Workspace) -> None:
     assert (momentum["value"], momentum["stated"]) == (0.999, {"paper": 0.999, "code": 0.999})
     assert momentum["source"].startswith("EqCo, App. B.1; ")
     assert "EqCo, App. B.1" in workspace.call("methods", "simo").out
+    unread = " ".join(NOT_CHECKED.split())
+    assert unread not in " ".join(workspace.call("methods", "ring").out.split())
+    assert unread in " ".join(workspace.call("methods", "siglip").out.split())
     assert "moco-v2" in workspace.call("methods").out
 
 

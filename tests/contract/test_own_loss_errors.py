@@ -93,7 +93,7 @@ SEEN = {
         suite={"grid": {"few_shot_draws": [9, 10]}, "tables": []},
     ),
     "a learned parameter that is no number": Mistake(
-        f"{AT}.yaml: learned.slope: found 'steep', expected ",
+        f"{AT}.yaml: learned.slope: found 'steep', expected a number or a mapping.\n",
         f"{YAML}learned: {{slope: steep}}\n",
     ),
     "a learned parameter that is not taken": Mistake(
@@ -167,6 +167,7 @@ SEEN = {
         f"{AT}.py:1: unknown argument 'self'. ", code=CODE.replace("(query_ND", "(self, query_ND")
     ),
     "a lambda": Mistake(f"{AT}.py: no function 'push_apart'", code="push_apart = lambda x: x\n"),
+    "async": Mistake(f"{AT}.py:1: push_apart is 'async def': write 'def'", code=f"async {CODE}"),
     "a tab between blanks": Mistake(
         f"{AT}.py:3: inconsistent use of tabs", code=CODE.replace("    others", "\tothers")
     ),
@@ -298,6 +299,9 @@ def test_files_that_are_missing_or_named_like_a_loss_of_bench(workspace: Workspa
         f"bench: {AT}.py: its declaration push-apart.yaml is missing\n"
     )
     write_loss(workspace)
+    assert workspace.call("run", "digits", "--trust", f"{AT}.py").err == (
+        f"bench: --trust {AT}.py: is a file; trust its folder: --trust suites/losses\n"
+    )
     write_loss(workspace, YAML, CODE.replace("push_apart", "dcl"), "dcl")
     assert workspace.call("plan", "digits").err.startswith(
         "bench: suites/losses/dcl.yaml: bench has a loss 'dcl'; choose another name"
