@@ -5,7 +5,6 @@ tests write small folders in their formats.
 """
 
 import json
-import math
 import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -13,7 +12,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
-from pycocotools import mask as rle
 
 from bench.cells.datasets import DRAWN, Learnt
 from bench.data.boxed import BoxedPart, BoxedSet, Pixels
@@ -27,6 +25,8 @@ CocoEntry = dict[str, Any]
 FREQUENCIES = ("r", "c", "f")  # of LVIS: up to 10 training images, up to 100, more
 NEGATIVE, NOT_EXHAUSTIVE = "neg_category_ids", "not_exhaustive_category_ids"
 LEAST_OF_POLYGON = 6  # numbers: three corners
+LARGEST = 10**9
+FURTHEST = 10**5  # pixels, of a corner: pycocotools walks along an edge point by point
 
 
 def load_coco_folder(name: str, root: Path, learns: Learnt) -> BoxedSet:
@@ -85,7 +85,7 @@ def read_annotations(path: Path, learns: Learnt) -> CocoEntry:
     """
     try:
         truth = json.loads(path.read_bytes())
-    except (OSError, ValueError) as fault:
+    except (OSError, ValueError, RecursionError) as fault:
         raise DataTorn(f"{path}: cannot be read as JSON: {fault}") from fault
     lists = ("images", "annotations", "categories")
     if not isinstance(truth, dict) or not all(isinstance(truth.get(k), list) for k in lists):
@@ -189,8 +189,9 @@ def _object_fault(
     image = images[entry["image_id"]]
     if (why := _box_fault(entry.get("bbox"), image)) is not None:
         return why
-    if not _is_number(entry.get("area", 0)) or entry.get("iscrowd", 0) not in (0, 1):
-        return "area must be a number, and iscrowd 0 or 1"
+    area = entry.get("area", 0)
+    if not _is_number(area) or area < 0 or entry.get("iscrowd", 0) not in (0, 1):
+        return "area must be a number of 0 or more, and iscrowd 0 or 1"
     if learns == "keypoints":
         return _points_fault(entry.get("keypoints"), points)
     return _mask_fault(entry.get("segmentation"), image) if learns == "masks" else None
@@ -234,27 +235,50 @@ def _mask_fault(found: Any, image: CocoEntry) -> str | None:
         return "has no segmentation, which detector 'mask-rcnn' needs"
     for polygon in found:
         even = isinstance(polygon, list) and len(polygon) % 2 == 0
-        if not even or len(polygon) < LEAST_OF_POLYGON or not all(map(_is_number, polygon)):
-            return "a polygon of segmentation must have an even count of numbers, at least 6"
+        if not even or len(polygon) < LEAST_OF_POLYGON or not all(map(_is_near, polygon)):
+            return f"a polygon of segmentation needs 6, 8, ... numbers of at most {FURTHEST}"
     return None
 
 
 def _is_rle(mask: Any) -> bool:
-    """Whether the run lengths of a mask, a list or COCO's text, can be decoded at its size."""
+    """Whether the run lengths of a mask, a list or COCO's text, fill its size.
+
+    pycocotools leaves what they do not fill as the memory is.
+    """
     size, counts = mask["size"], mask["counts"]
     if not all(type(side) is int and side > 0 for side in size):
         return False
-    if isinstance(counts, list):
-        return all(type(n) is int and n >= 0 for n in counts) and sum(counts) == size[0] * size[1]
-    try:
-        rle.decode({"size": size, "counts": counts.encode()})
-    except ValueError:
-        return False
-    return True
+    runs = counts if isinstance(counts, list) else _runs(counts)
+    return all(type(n) is int and n >= 0 for n in runs) and bool(sum(runs) == size[0] * size[1])
+
+
+def _runs(text: str) -> list[int]:
+    """Return the run lengths of COCO's text, of which -1 is the last where a letter is wrong.
+
+    A letter has 5 bits and whether more follow. From the fourth number on each is the difference
+    from the one before the last.
+    """
+    runs: list[int] = []
+    value = shift = 0
+    for letter in text:
+        bits = ord(letter) - 48
+        if not 0 <= bits < 64:
+            return [-1]
+        value |= (bits & 31) << shift
+        shift += 5
+        if not bits & 32:
+            signed = value - (1 << shift) if bits & 16 else value
+            runs.append(signed + (runs[-2] if len(runs) > 2 else 0))
+            value = shift = 0
+    return [*runs, -1] if shift else runs
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return type(value) in (int, float) and bool(-LARGEST <= value <= LARGEST)
+
+
+def _is_near(value: Any) -> bool:
+    return _is_number(value) and bool(abs(value) <= FURTHEST)
 
 
 def _signed(files: PartFiles, truth: CocoEntry) -> Iterator[bytes]:
@@ -268,7 +292,7 @@ def _signed(files: PartFiles, truth: CocoEntry) -> Iterator[bytes]:
         path = files.images / image["file_name"]
         try:
             size = os.stat(path).st_size
-        except OSError as fault:
+        except (OSError, ValueError) as fault:  # the latter: a name with a zero byte
             where = f"{files.annotations}: images[{place}]"
             raise DataTorn(f"{where}: there is no file {path}") from fault
         yield f"{image['file_name']} {size}".encode()

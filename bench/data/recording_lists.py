@@ -135,21 +135,21 @@ def _with_one_spelling(rows: Iterable[ListedRecording]) -> Iterator[ListedRecord
 
 def _of_table(folder: Path, table: Path) -> Iterator[ListedRecording]:
     """Yield the rows of a table with the columns file, part, and speaker, word or both."""
-    seen: set[str] = set()
+    seen: set[PurePosixPath] = set()
     for line, cells in _csv(table, COLUMNS):
         name, part = cells["file"] or "", cells["part"]
         pure = PurePosixPath(name)
         if not name or pure.is_absolute() or ".." in pure.parts:
             raise DataTorn(f"{table}: line {line}: file {name!r} must lie below {folder}")
-        if name in seen:
+        if pure in seen:
             raise DataTorn(f"{table}: line {line}: file {name!r} stands twice")
         if part not in PARTS:
             raise DataTorn(f"{table}: line {line}: part must be train or test, found {part!r}")
         labels = {task: cells[task] for task in TASKS if task in cells}
         for task, label in labels.items():
-            if not label:
+            if not label.strip():
                 raise DataTorn(f"{table}: line {line}: no {task}")
-        seen.add(name)
+        seen.add(pure)
         yield ListedRecording(folder / name, part, **labels)
     if not seen:
         raise DataTorn(f"{table}: has no row below its head")

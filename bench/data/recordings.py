@@ -143,8 +143,9 @@ def _corpus(
 def _size(path: Path) -> int:
     try:
         return path.stat().st_size
-    except OSError as fault:
-        raise DataTorn(f"{path}: cannot be read ({fault.strerror or fault})") from fault
+    except (OSError, ValueError) as fault:  # the latter: a name with a zero byte
+        why = getattr(fault, "strerror", None) or fault
+        raise DataTorn(f"{path}: cannot be read ({why})") from fault
 
 
 def _bytes(path: Path) -> bytes:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
+from pycocotools import mask as rle
 
 from bench.cells.datasets import BOXED_SETS, KEY_SHAPES, SHAPES, TAIL_SHAPES, Learnt
 from bench.data.boxed import BoxedPart
@@ -162,7 +163,20 @@ FAULTS: dict[str, tuple[Change, str]] = {
     ),
     "crowd": (
         lambda t: t["annotations"][2].update(iscrowd=2),
-        "annotations[2]: area must be a number, and iscrowd 0 or 1",
+        "annotations[2]: area must be a number of 0 or more, and iscrowd 0 or 1",
+    ),
+    "area": (
+        lambda t: t["annotations"][2].update(area=-5),
+        "annotations[2]: area must be a number of 0 or more, and iscrowd 0 or 1",
+    ),
+    "huge": (
+        lambda t: t["annotations"][2].update(bbox=[1, 2, 10**400, 3]),
+        f"annotations[2]: bbox must be 4 numbers (left, top, width, height), found [1, 2, "
+        f"{10**400}, 3]",
+    ),
+    "far corner": (
+        lambda t: t["annotations"][0].update(segmentation=[[5, 1, 8, 1, -100_001, 3]]),
+        "annotations[0]: a polygon of segmentation needs 6, 8, ... numbers of at most 100000",
     ),
     "mask": (
         lambda t: t["annotations"][0].pop("segmentation"),
@@ -170,7 +184,7 @@ FAULTS: dict[str, tuple[Change, str]] = {
     ),
     "polygon": (
         lambda t: t["annotations"][0].update(segmentation=[[1, 2, 3, 4]]),
-        "annotations[0]: a polygon of segmentation must have an even count of numbers, at least 6",
+        "annotations[0]: a polygon of segmentation needs 6, 8, ... numbers of at most 100000",
     ),
     "runs": (
         lambda t: t["annotations"][1].update(segmentation={"size": [6, 8]}),
@@ -178,6 +192,10 @@ FAULTS: dict[str, tuple[Change, str]] = {
     ),
     "text of runs": (
         lambda t: t["annotations"][1].update(segmentation={"size": [6, 8], "counts": "abc"}),
+        "annotations[1]: counts of segmentation are not runs of its size",
+    ),
+    "no text of runs": (
+        lambda t: t["annotations"][1].update(segmentation={"size": [6, 8], "counts": ""}),
         "annotations[1]: counts of segmentation are not runs of its size",
     ),
     "too few runs": (
@@ -317,6 +335,30 @@ def test_files_that_do_not_fit_are_named(tmp_path: Path) -> None:
     assert told() == f"{path}: images[0]: there is no file {image}"
     path.write_text("{")
     assert told().startswith(f"{path}: cannot be read as JSON: Expecting property name")
+    path.write_text("[" * 100_000)
+    assert told().startswith(f"{path}: cannot be read as JSON: maximum recursion depth")
+    torn = copy.deepcopy(TRUTH)
+    torn["images"][0]["file_name"] = "a\0.png"
+    write(tmp_path, torn)
+    assert told() == f"{path}: images[0]: there is no file {image.parent}/a\0.png"
+
+
+def test_run_lengths_as_text_fill_their_mask(tmp_path: Path) -> None:
+    """pycocotools takes a text that ends early, and leaves the rest as the memory is."""
+    draw = np.random.default_rng(0)
+    for share in (0.0, 0.001, 0.03, 0.5, 1.0):
+        mask = np.asfortranarray(draw.random((40, 300)) < share, dtype=np.uint8)
+        text = rle.encode(mask)["counts"].decode()
+        truth = copy.deepcopy(TRUTH)
+        truth["images"][0] |= {"width": 300, "height": 40}
+        for annotation in truth["annotations"]:
+            annotation["segmentation"] = {"size": [40, 300], "counts": text}
+        read_annotations(write(tmp_path, truth), "masks")
+        early, other = text[: int(draw.integers(len(text)))], chr(ord(text[0]) + 64) + text[1:]
+        for torn in (early, text + "P", other):
+            truth["annotations"][2]["segmentation"] = {"size": [40, 300], "counts": torn}
+            with pytest.raises(DataTorn, match="counts of segmentation are not runs of its size"):
+                read_annotations(write(tmp_path, truth), "masks")
 
 
 LISTS = ("neg_category_ids", "not_exhaustive_category_ids")

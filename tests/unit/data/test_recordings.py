@@ -205,6 +205,12 @@ def word_of_test_alone(mine: Path) -> None:
         (lambda f: table(f, "../a.wav,train,x,y"), ".*: line 2: file '../a.wav' must lie below .*"),
         (lambda f: table(f, "/a.wav,train,x,y"), ".*: line 2: file '/a.wav' must lie below .*"),
         (lambda f: table(f, "a.wav,train,,y"), "recordings.csv: line 2: no speaker"),
+        (lambda f: table(f, "a.wav,train,x, "), "recordings.csv: line 2: no word"),
+        (lambda f: table(f, "a\0.wav,train,x,y"), "a\0.wav: cannot be read .embedded null byte."),
+        (
+            lambda f: table(f, "a.wav,train,x,y", "./a.wav,test,x,y"),
+            ".*: line 3: file './a.wav' stands twice",
+        ),
         (lambda f: table(f, *["a.wav,train,x,y"] * 2), ".*: line 3: file 'a.wav' stands twice"),
         (lambda f: table(f, "a.wav,train,x,y"), "a.wav: does not exist|a.wav: cannot be read .*"),
         (lambda f: put(f, "recordings.csv", b"\xff\xfe"), ".*: cannot be read as a table: .*"),
