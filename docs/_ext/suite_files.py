@@ -5,10 +5,11 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from comments import comments_of
 
+from bench.papers.file import Case, ClaimEntry
 from bench.suites.checks import At, Check, CheckRecord
-from bench.suites.comparison_blocks import Case, ComparisonBlock
+from bench.suites.comparison_blocks import ComparisonBlock
 from bench.suites.figure import Figure, Quantity, Series
-from bench.suites.load import ClaimEntry, ScaleEntry, SuiteFile, TableEntry
+from bench.suites.load import ScaleEntry, SuiteFile, TableEntry
 from bench.suites.shared import AssumedEntry
 from bench.suites.suite import Assumption, Block, Layout, StandIn
 from bench.text import value_text
