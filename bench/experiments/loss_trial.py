@@ -52,9 +52,9 @@ def try_method(cell: Pretrain) -> None:
     """Do two steps of the cell's method on random images, without moving the network.
 
     Raises:
-        CellFailure: in one line with its place, an error of the code; or a loss that is not finite,
-            different in an equal training, no function of the network, or different in a method
-            that was restored from its parameters and buffers.
+        CellFailure: in one line with its place, an error of the code; a quantity that is not
+            finite; or a loss that is not finite, different in an equal training, no function of the
+            network, or different in a method that was restored from its parameters and buffers.
     """
     images = max(QUERIES, 2 * cell.bn_groups)
     cell = cell.model_copy(update={"batch_size": images, "N": images})
@@ -133,7 +133,12 @@ class _Trial:
         rows_N = torch.arange(self.images)
         moment = self.moment(step)
         given = {"labels_N": rows_N % 3, "rows_N": rows_N}
-        return self.method.step(self.online, views, moment, step, **given).loss
+        stepped = self.method.step(self.online, views, moment, step, **given)
+        for name, value in stepped.quantities.items():
+            if not value.isfinite():
+                code = self.method.file.code
+                raise CellFailure(f"{code}: {name} is not finite on random images")
+        return stepped.loss
 
 
 def _random_features(cell: EncoderCell) -> dict[str, object]:

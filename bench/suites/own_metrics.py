@@ -42,7 +42,8 @@ def with_own_metrics(
         given = {k: value for k, value in given.items() if value is not None}
         for k in given:
             if k not in mine:
-                raise ValueError(f"{places.get(k, k)}: is no parameter of {setting} '{name}'")
+                why = f"is no parameter of {setting} '{name}'" if name else f"needs {setting}"
+                raise ValueError(f"{places.get(k, k)}: {why}")
         found |= read_values(mine, given, f"{setting} '{name}'", places)
     return found
 

@@ -205,6 +205,10 @@ TRIED = {
         f"{AT}.py: the loss is not finite on random images",
         code=CODE.replace("torch.stack(losses).mean()", "torch.stack(losses).mean() / 0"),
     ),
+    "a quantity that is not finite": Mistake(
+        f"{AT}.py: teacher_entropy is not finite on random images",
+        code=CODE.replace('{"teacher_entropy": entropy}', '{"teacher_entropy": entropy / 0}'),
+    ),
     "random numbers that do not repeat": Mistake(
         f"{AT}.py: two trainings differ: draw with torch alone, which is seeded",
         code="import random\n" + in_step("losses = [random.random() * one for one in losses]"),

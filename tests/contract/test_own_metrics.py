@@ -380,6 +380,8 @@ PARAMETERS: dict[str, tuple[str, dict[str, Any]]] = {
         "fixed.record_exponent": "two"}),
     "without its metric": ("fixed.record_exponent: is no parameter of record 'hardest'", {
         "fixed.record_exponent": 2, "fixed.record": "hardest"}),
+    "without any metric": ("fixed.record_exponent: needs record", {
+        "fixed.record_exponent": 2, "fixed.record": None}),
     "misspelt": ("fixed.record_exponnent: unknown key. Did you mean 'record_exponent'?", {
         "fixed.record_exponnent": 2}),
 }  # fmt: skip
