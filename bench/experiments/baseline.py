@@ -27,7 +27,11 @@ def run(cells: Sequence[Baseline], folders: Folders, device: str) -> list[Outcom
 
 
 def probe(cell: Baseline, data: Path, device: str, clock: Clock) -> Spent:
-    """Time the evaluations, with labels those of the untrained network, and some steps."""
+    """Time the evaluations, with labels those of the untrained network, and some steps.
+
+    Raises:
+        CellFailure: the cell could not be evaluated either.
+    """
     source = open_source(cell, data, device)
     evaluator = Evaluator([cell], source)
     if fault := evaluator.fault(cell):

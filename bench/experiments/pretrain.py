@@ -269,7 +269,11 @@ class SharedTraining:
 
 
 def probe(cell: Pretrain, data: Path, device: str, clock: Clock) -> Spent:
-    """Time steps, what is watched each epoch, and the evaluations of the untrained encoder."""
+    """Time steps, what is watched each epoch, and the evaluations of the untrained encoder.
+
+    Raises:
+        CellFailure: the cell could not be evaluated either.
+    """
     source = open_source(cell, data, device)
     evaluator = Evaluator([cell], evaluated_source(cell, source, data, device))
     training = Training(cell, source, device)

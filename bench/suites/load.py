@@ -224,7 +224,7 @@ def _check_has_effect(path: Path, key: str, value: Any, at: Mapping[str, Any]) -
         texts = [value_text(v, joined_by=", ") for v in (value, other)]
         raise SuiteError(
             f"{path}: {key}: {texts[0]} has no effect: scale '{scale}' takes {texts[1]} from "
-            f"the shared scale that `like` names. Set scales.{scale}.{key}, or leave {key} out"
+            f"its shared scale. Set scales.{scale}.{key}, or leave {key} out"
         )
 
 

@@ -98,8 +98,8 @@ SEEN = {
     ),
     "no class": Mistake(f"{AT}.py: no class 'Method'", code=CODE.replace("Method", "Dino")),
     "no step": Mistake(
-        f"{AT}.py: Method has no function 'step'; there are __init__, after_step",
-        code=CODE.replace("def step", "async def step"),
+        f"{AT}.py: Method has no function 'step'; there are __init__, stride, after_step",
+        code=CODE.replace("def step", "def stride"),
     ),
     "an unknown argument": Mistake(
         f"{AT}.py:15: unknown argument 'view'. Did you mean 'views'? Allowed here: prototypes, ",

@@ -28,6 +28,7 @@ ADDED = {  # by a reader, with the recipes of the manual
     "suites/methods/tiny-dino.yaml",
     "suites/mine.yaml",
     "suites/my-hinge.yaml",
+    "suites/my-vit.yaml",
     "suites/my-k-sweep.yaml",
     "suites/my-loss.yaml",
     "suites/my-method.yaml",

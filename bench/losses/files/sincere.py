@@ -1,4 +1,4 @@
-"""Each positive of a class is compared separately with the images of other classes."""
+"""Each positive of a class stands alone against the images of other classes."""
 
 import torch
 from torch import Tensor

@@ -215,7 +215,8 @@ def test_the_verbs_say_so(workspace: Workspace) -> None:
         told = " ".join(workspace.call(verb, "small").out.split())
         assert f"{MARK} left out of verdicts: {why}" in told, verb
     (check,) = workspace.call("claims", "small", "--json").json
-    assert check["verdict"] == "not tested"
+    assert (check["verdict"], check["missing"]) == ("cannot tell", None)
+    assert check["why"].endswith(f"left out: {why.removesuffix(' (16 cells)')}")
     rows = workspace.call("compare", "small", "--json").json
     assert {row["verdict"] for row in rows if row["measured"] is not None} == {"not comparable"}
     assert workspace.call("report", "small", "--formats", "csv").status == 0

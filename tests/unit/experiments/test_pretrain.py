@@ -162,7 +162,7 @@ def test_an_unusable_encoder_is_trained_again_and_told(
         if damage == "old and torn":
             (home.path / "digests.json").unlink()
     assert metrics(tmp_path, cell) == first
-    assert capsys.readouterr().err.endswith("; the encoder is trained again\n")
+    assert capsys.readouterr().err.endswith("; the encoder will be trained again\n")
     assert home.encoder_file.read_bytes() == content
 
 

@@ -62,7 +62,7 @@ OWN: dict[str, Any] = {
     "grid": {"loss": ["infonce", "dcl"]},
 }
 DROPPED = (
-    "fixed.epochs: 7 has no effect: scale 'cpu' takes 20 from the shared scale that `like` names. "
+    "fixed.epochs: 7 has no effect: scale 'cpu' takes 20 from its shared scale. "
     "Set scales.cpu.fixed.epochs, or leave fixed.epochs out"
 )
 
@@ -74,8 +74,8 @@ DROPPED = (
         (changed(OWN, {"scales.more": {"like": "digits", "seeds": [7]}}), DROPPED),
         (
             changed(OWN, {"fixed.epochs": 20, "seeds": [0, 1, 2, 3, 4, 5, 6]}),
-            "seeds: 0, 1, 2, 3, 4, 5, 6 has no effect: scale 'cpu' takes 0, 1, 2 from the shared "
-            "scale that `like` names. Set scales.cpu.seeds, or leave seeds out",
+            "seeds: 0, 1, 2, 3, 4, 5, 6 has no effect: scale 'cpu' takes 0, 1, 2 from its shared "
+            "scale. Set scales.cpu.seeds, or leave seeds out",
         ),
     ],
 )
