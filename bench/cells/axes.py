@@ -106,8 +106,7 @@ class Encoder(Axis):
     arch: Arch
     """The backbone; `small` has three residual blocks, for small images on a CPU; `small-alexnet`
     is the network of Wang and Isola's code (arXiv:2005.10242) and has the stem 'cifar'; `timm:NAME`
-    is a
-    network of the package timm, without its weights."""
+    is a network of the package timm, without its weights."""
     stem: Stem
     """First layers of the backbone: 7x7 convolution and pooling, 3x3, or 3x3 at stride 2."""
     width: PositiveInt = 64
@@ -299,8 +298,7 @@ class StepsAxis(Axis):
     """Whether biases and BN are exempt from weight decay and from LARS's adaptation."""
     lr_schedule: Literal["constant", "cosine", "step", "plateau", "triangular"]
     """Schedule after warm-up; cosine and triangular (linear: arXiv:1506.01186, Sec. 3.1) fall to 0,
-    step
-    and plateau by a factor. The peak of triangular is the end of the warm-up."""
+    step and plateau by a factor. The peak of triangular is the end of the warm-up."""
     warmup_epochs: NonNegativeInt = 0
     """First epochs, in which the learning rate rises linearly from 0 to lr."""
     lr_drop_epochs: Annotated[str, Field(pattern=r"^\d+(,\d+)*$")] | None = None

@@ -68,8 +68,7 @@ class Cell(Record, ABC):
     """Packages that the experiment needs; the extra with the experiment's name installs them."""
     cuttable: ClassVar[tuple[str, ...]] = ()
     """Settings that the run time is proportional to, the number of steps first; a probe reduces
-    them.
-    None: a probe computes a whole cell, or the experiment's file has its own `probe`."""
+    them. None: a probe computes a whole cell, or the experiment's file has its own `probe`."""
 
     @model_validator(mode="before")
     @classmethod

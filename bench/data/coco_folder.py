@@ -182,9 +182,8 @@ def _image_fault(kinds: Iterable[int] | None, entry: CocoEntry) -> str | None:
 def _object_fault(
     images: dict[int, CocoEntry], kinds: set[int], learns: Learnt, points: int, entry: CocoEntry
 ) -> str | None:
-    for key, known in (("image_id", images.keys()), ("category_id", kinds)):
+    for key, table, known in (("image_id", "images", images), ("category_id", "categories", kinds)):
         if type(entry.get(key)) is not int or entry[key] not in known:
-            table = "images" if key == "image_id" else "categories"
             return f"{key} {entry.get(key)!r} is none of {table}"
     image = images[entry["image_id"]]
     if (why := _box_fault(entry.get("bbox"), image)) is not None:
@@ -241,9 +240,9 @@ def _mask_fault(found: Any, image: CocoEntry) -> str | None:
 
 
 def _is_rle(mask: Any) -> bool:
-    """Whether the run lengths of a mask, a list or COCO's text, fill its size.
+    """Return whether the run lengths of a mask, a list or COCO's text, fill its size.
 
-    pycocotools leaves what they do not fill as the memory is.
+    pycocotools leaves the rest of a mask uninitialised.
     """
     size, counts = mask["size"], mask["counts"]
     if not all(type(side) is int and side > 0 for side in size):
@@ -253,10 +252,10 @@ def _is_rle(mask: Any) -> bool:
 
 
 def _runs(text: str) -> list[int]:
-    """Return the run lengths of COCO's text, of which -1 is the last where a letter is wrong.
+    """Return the run lengths in COCO's text; the last is -1 if the text is not valid.
 
-    A letter has 5 bits and whether more follow. From the fourth number on each is the difference
-    from the one before the last.
+    A letter holds 5 bits of a number and one bit for whether more follow. From the fourth number
+    on, each is the difference from the run length two places before.
     """
     runs: list[int] = []
     value = shift = 0

@@ -104,18 +104,16 @@ def _of_folders(folder: Path) -> Iterator[ListedRecording]:
         DataTorn: a recording lies elsewhere, or is neither WAV nor FLAC.
     """
     for part in PARTS:
-        own = _files(folder / part, "*/*")
         for path in _files(folder / part, "**/*", ENDINGS + OTHER_ENDINGS):
             if path.suffix.lower() in OTHER_ENDINGS:
                 raise DataTorn(f"{path}: only WAV and FLAC are read")
             if len(path.relative_to(folder / part).parts) != 2:
                 raise DataTorn(f"{path}: needs the place {part}/<word>/<file>, or a {TABLE}")
-        for path in own:
             yield ListedRecording(path, part, word=path.parent.name)
 
 
 def _with_one_spelling(rows: Iterable[ListedRecording]) -> Iterator[ListedRecording]:
-    """Yield the rows.
+    """Yield the rows as they are.
 
     Raises:
         DataTorn: two labels of a task differ in case or in spaces alone.

@@ -196,7 +196,7 @@ def _wave(content: bytes, path: Path, sample_rate: int, least: int) -> Wave:
 def _is_cut(content: bytes) -> bool:
     """Return whether a WAV ends before its samples do, which libsndfile takes for their end.
 
-    Who writes into a pipe does not know the length and puts a very large one.
+    A program that writes into a pipe does not know the length and states a very large one.
     """
     place = 12  # behind RIFF, the size and WAVE
     while content.startswith(b"RIFF") and place + 8 <= len(content):

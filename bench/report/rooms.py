@@ -10,9 +10,8 @@ from bench.report.tables import Entry, Table, mean_text, setting_entry
 
 TITLE = "Trivial baselines, supervised accuracy and headroom (%; mean ± 95 % interval over seeds)"
 MEANING = (
-    "The trivial baseline is the larger of raw pixels and the untrained network. The "
-    "supervised accuracy is that of the same network, trained with labels for the same number"
-    " of epochs. The headroom is the "
+    "The trivial baseline is the larger of raw pixels and the untrained network. The same network, "
+    "trained with labels for as many epochs, gives the supervised accuracy. The headroom is the "
     "distance between the two. All are evaluated by the protocol of the cells. A claim about an "
     "accuracy is judged only under two conditions. The headroom exceeds the minimum detectable "
     f"effect of its check by {LEFT:g} points. And the mean of each side exceeds the trivial "

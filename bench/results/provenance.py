@@ -44,7 +44,7 @@ def processor() -> str:
 
 @cache
 def processor_model() -> str | None:
-    """Return the model behind the name, "family 25 model 17 stepping 1"; None if none is told.
+    """Return the model behind the name, "family 25 model 17 stepping 1"; None if there is none.
 
     Virtual machines give processors of several models one name; their float32 sums may differ.
     """

@@ -187,7 +187,7 @@ def _of(cell: Cell, name: str) -> Any:
 
 
 def _check_baselines(suite: Suite, paper: Paper, path: Path) -> None:
-    """Every baseline is that of a published row."""
+    """Raise a SuiteError for a baseline that no published effect is computed from."""
     used = {(e.comparison.block, repr(e.over)) for e in printed_effects(suite, paper)}
     for comparison in suite.compare:
         if comparison.baseline and (comparison.block, repr(comparison.baseline)) not in used:
