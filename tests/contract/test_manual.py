@@ -80,16 +80,16 @@ def test_an_encoder_trained_elsewhere_is_evaluated_as_shown(
     from torchvision.models import resnet18
 
     from bench.cells.linear_protocols import LINEAR_PROTOCOLS, LinearProtocol
-    from bench.data import images
+    from bench.data.images import load_digits
 
     monkeypatch.chdir(tmp_path)
     torch.manual_seed(0)
     network = resnet18()
     network.fc = torch.nn.Identity()
     torch.save(network.state_dict(), "checkpoint.pt")
-    digits, few = images.load_digits(), torch.arange(250)
+    digits, few = load_digits(), torch.arange(250)
     some = replace(digits, train=digits.train.of(few), test=digits.test.of(few[:100]))
-    monkeypatch.setattr(images, "load_digits", lambda: some)
+    monkeypatch.setattr("bench.data.load.load_digits", lambda: some)
     quick = LinearProtocol(optimizer="lbfgs", epochs=10, normalise="standardise")
     monkeypatch.setitem(LINEAR_PROTOCOLS, "logistic", quick)
     exec(python_of("own-encoder.md"), {})
