@@ -2,20 +2,20 @@
 
     import bench
 
-    bench.load("dcl-table-1", scale="cifar")       # measured: a row per cell and metric
+    bench.load("dcl-table-1", scale="cifar")       # results: one row per cell and metric
     bench.histories("dcl-table-1", scale="cifar")  # recorded during training
     bench.published("dcl")                         # published values of a paper
     bench.others("dcl-nakhli")                     # measured by another project
     bench.questions("dcl-small-batch")             # published, by others and measured here
     bench.compare("eqco-table-9", scale="paper")   # measured beside published, with verdicts
     bench.claims("dcl-table-1")                    # the paper's claims, with verdicts
-    bench.run("dcl-table-1", scale="smoke")        # computes what is missing
+    bench.run("dcl-table-1", scale="smoke")        # computes the missing cells
     encoder, preprocess = bench.load_encoder("0123456789abcdef")
     bench.plot.lines(frame, x="K", metric="knn_top1", by="loss", ax=ax)
 
-Tables are pandas DataFrames. A mistake raises `bench.BenchError` with the line that the command
-line prints. Its subclass `bench.NothingMeasured` means that no result exists to answer with.
-`import bench` loads neither torch nor pandas; each is loaded when a function needs it.
+Tables are pandas DataFrames. A user's mistake raises `bench.BenchError` with the message of the
+command line. Its subclass `bench.NothingMeasured` means that no result exists. `import bench` loads
+neither torch nor pandas; each is loaded when a function needs it.
 
 Examples:
     >>> import bench

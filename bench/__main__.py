@@ -1,4 +1,4 @@
-"""`python -m bench` is the console script `bench`."""
+"""Run `bench` with `python -m bench`."""
 
 from bench.cli import main
 

@@ -1,1 +1,1 @@
-"""Measured results next to the published ones: frame, statistics, verdicts, claims."""
+"""Compare measured with published results: tables, statistics, verdicts and claims."""

@@ -1,6 +1,6 @@
 """Numbers of other projects next to published values, published effects and measured cells.
 
-They decide nothing: no verdict reads them. `bench/suites/others.py` says which belong together.
+Verdicts do not use these numbers. `bench/suites/others.py` matches them with published values.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,23 +36,23 @@ MOST_PLACES = 6  # of a line
 
 
 def values_beside(suite: Suite, paper: Paper) -> dict[OtherRow, list[Counterpart]]:
-    """Return the numbers of other projects next to each published value that has any.
+    """Map each number of another project to the published values that it can be compared with.
 
     Args:
-        suite: whose comparisons take the values.
-        paper: the suite's.
+        suite: suite whose comparisons use the values.
+        paper: the suite's paper.
     """
     found = numbers_beside(suite, paper).items()
     return {row: number.others for row, number in found if number.others}
 
 
 def values_with_others(rows: Sequence[Compared], suite: Suite, paper: Paper) -> list[Compared]:
-    """Return published values with what other projects measured of each.
+    """Return published values together with the numbers of other projects.
 
     Args:
-        rows: the values; gains and what is reduced over an axis have none.
-        suite: whose comparisons take the values.
-        paper: the suite's.
+        rows: the values. Gains and reductions over an axis have no numbers of other projects.
+        suite: suite whose comparisons use the values.
+        paper: the suite's paper.
     """
     known = values_beside(suite, paper)
     return [
@@ -66,12 +66,12 @@ def values_with_others(rows: Sequence[Compared], suite: Suite, paper: Paper) -> 
 def effects_with_others(
     rows: Sequence[ComparedEffect], suite: Suite, paper: Paper
 ) -> list[ComparedEffect]:
-    """Return effects with what other projects' numbers give for the published ones among them.
+    """Return effects; published ones include the effects that other projects measured.
 
     Args:
         rows: the effects.
-        suite: whose comparisons name their baselines.
-        paper: the suite's.
+        suite: suite whose comparisons name the baselines.
+        paper: the suite's paper.
     """
     known: dict[str, tuple[EffectBeside, ...]] = {}  # several scales' effects have one printed
 
@@ -87,7 +87,7 @@ def effects_with_others(
 
 
 class CellBeside(NamedTuple):
-    """A cell of a published value, and what other projects measured of the value."""
+    """A cell of a published value and the numbers of other projects for this value."""
 
     metric: str
     cell: Cell
@@ -95,12 +95,12 @@ class CellBeside(NamedTuple):
 
 
 def cells_beside(suite: Suite, cells: Sequence[Cell], paper: Paper) -> list[CellBeside]:
-    """Return one cell of each published value that others have measured on the cell's own data set.
+    """Return one cell per published value that others measured on the cell's data set.
 
     Args:
-        suite: whose comparisons take the values.
-        cells: of one scale, whether finished or not.
-        paper: the suite's.
+        suite: suite whose comparisons use the values.
+        cells: all cells of one scale, finished or not.
+        paper: the suite's paper.
     """
     known, found = values_beside(suite, paper), []
     for pair in pairings(suite, cells, paper):
@@ -113,11 +113,11 @@ def cells_beside(suite: Suite, cells: Sequence[Cell], paper: Paper) -> list[Cell
 
 
 def pair_effects(first: str, second: str) -> list[SourceEffect]:
-    """Return the difference of two methods, or losses, in other projects' numbers.
+    """Return the difference between two methods or two losses in other projects' numbers.
 
     Args:
-        first: a method or a loss; a method has its preset's loss.
-        second: the other, of the same kind.
+        first: a method or a loss. A method uses the loss of its preset.
+        second: another method or loss, of the same kind as `first`.
     """
     presets = paper_presets()
     pairs = {(str(row.settings["method"]), str(row.settings["loss"])) for row in others()}
@@ -134,13 +134,13 @@ def pair_effects(first: str, second: str) -> list[SourceEffect]:
 def published_lines(
     first: str, second: str, suites: Iterable[Suite], papers: Mapping[str, Paper]
 ) -> list[str]:
-    """Return the difference of two methods, or losses, in the papers, in a line.
+    """Return one line with the published differences between two methods or two losses.
 
     Args:
-        first: the method or loss that stands first.
-        second: the other one.
-        suites: of papers; their comparisons say which published rows are whose.
-        papers: theirs, by id.
+        first: the first method or loss.
+        second: the second method or loss.
+        suites: suites of papers. Their comparisons assign published rows to methods and losses.
+        papers: the papers of the suites, by id.
     """
     places: dict[tuple[str, str], list[PrintedEffect]] = {}
     for suite in suites:
@@ -176,12 +176,12 @@ def _loss(method: str) -> Any:
 
 
 def pair_lines(first: str, second: str, effects: Sequence[SourceEffect]) -> list[str]:
-    """Return what others found of two methods or losses in a line, by data set and metric.
+    """Return one line per data set and metric with other projects' results for two methods.
 
     Args:
-        first: the method or loss that stands first.
-        second: the other one.
-        effects: see `pair_effects`.
+        first: the first method or loss.
+        second: the second method or loss.
+        effects: result of `pair_effects`.
     """
     places: dict[str, list[SourceEffect]] = {}
     for effect in effects:
@@ -192,7 +192,7 @@ def pair_lines(first: str, second: str, effects: Sequence[SourceEffect]) -> list
 
 
 def numbers_words(numbers: Sequence[Counterpart]) -> str:
-    """Return the numbers of other projects in short: `82.2 to 87.0 (2 projects)`."""
+    """Return the range of other projects' numbers as text: `82.2 to 87.0 (2 projects)`."""
     return _range_words(
         [f"{value:.1f}" for value in sorted(other.row.value for other in numbers)],
         [other.row.source.project for other in numbers],
@@ -200,7 +200,7 @@ def numbers_words(numbers: Sequence[Counterpart]) -> str:
 
 
 def effects_words(effects: Sequence[SourceEffect]) -> str:
-    """Return effects and contrasts apart in short: `+6.3 (a/b); contrasts -0.8 to +2.0 (c/d)`."""
+    """Return effects and contrasts as text: `+6.3 (a/b); contrasts -0.8 to +2.0 (c/d)`."""
     parts = []
     for lead, found in (
         ("", [effect for effect in effects if effect.is_effect]),
@@ -214,7 +214,7 @@ def effects_words(effects: Sequence[SourceEffect]) -> str:
 
 
 def value_lines(rows: Sequence[Compared]) -> list[str]:
-    """Return a line for each artifact with a value that other projects have measured."""
+    """Return one line for each artifact with a value that other projects measured."""
     places = [
         (
             f"{row.published.paper}/{row.artifact}",
@@ -228,7 +228,7 @@ def value_lines(rows: Sequence[Compared]) -> list[str]:
 
 
 def effect_lines(rows: Sequence[ComparedEffect]) -> list[str]:
-    """Return a line for each artifact with an effect that other projects' numbers have."""
+    """Return one line for each artifact with an effect that other projects measured."""
     places = [
         (
             f"{row.paper}/{row.artifact}",
@@ -244,11 +244,11 @@ def effect_lines(rows: Sequence[ComparedEffect]) -> list[str]:
 def lines_by_artifact(
     places: Sequence[tuple[str, str, str]], whose: str = "By others"
 ) -> list[str]:
-    """Return a line for each artifact with the words of its places, each once.
+    """Return one line per artifact that lists its places without repetition.
 
     Args:
-        places: artifact, place and words.
-        whose: what the lines begin with.
+        places: tuples of artifact, place and text.
+        whose: text at the start of each line.
     """
     by_artifact: dict[str, list[str]] = {}
     for artifact, place, words in dict.fromkeys(places):

@@ -1,4 +1,4 @@
-"""Why two results of one cell may differ: what their provenance says otherwise."""
+"""Differences in provenance that may explain why two results of one cell differ."""
 
 from bench.record import Json
 
@@ -19,11 +19,11 @@ OTHER_MODEL = "another processor of the same name may be the reason"
 
 
 def other_versions(mine: Json, theirs: Json) -> Json:
-    """Return what differs among that which may move a number; `trained.` is of the encoder.
+    """Return the differences in provenance that may change a number.
 
     Args:
-        mine: flat provenance.
-        theirs: that of the other result.
+        mine: flat provenance of one result. Keys with the prefix `trained.` describe the encoder.
+        theirs: flat provenance of the other result.
     """
     names = sorted(n for n in mine.keys() | theirs.keys() if _is_cause(_plain(n)))
     return {
@@ -34,11 +34,11 @@ def other_versions(mine: Json, theirs: Json) -> Json:
 
 
 def same_model(mine: Json, theirs: Json) -> bool:
-    """Whether both record one model of processor, for the encoder too if one was trained.
+    """Return whether both results, and their encoders, used the same processor model.
 
     Args:
-        mine: flat provenance.
-        theirs: that of the other result.
+        mine: flat provenance of one result.
+        theirs: flat provenance of the other result.
     """
     names = {MODEL}
     if any(n.startswith("trained.") for n in (*mine, *theirs)):
@@ -47,19 +47,19 @@ def same_model(mine: Json, theirs: Json) -> bool:
 
 
 def only_model(versions: Json) -> bool:
-    """Whether nothing differs but the model behind one name of a processor.
+    """Return whether the only difference is the processor model, not its name.
 
     Args:
-        versions: of `other_versions`.
+        versions: result of `other_versions`.
     """
     return bool(versions) and all(_plain(name) in HARDWARE for name in versions)
 
 
 def tells_processors(versions: Json) -> bool:
-    """Whether the processors are known to differ, by their names or models.
+    """Return whether the names or models of the processors are known to differ.
 
     Args:
-        versions: of `other_versions`.
+        versions: result of `other_versions`.
     """
     return any(_plain(name) in (PROCESSOR, MODEL) for name in versions)
 

@@ -1,12 +1,13 @@
-"""The papers' claims, in our words, judged on measured results.
+"""Verdicts on the papers' claims, which are stated in our words, from measured results.
 
-A claim has one or several checks. A check is judged group by group (an order at every temperature,
-equality in every row). It *holds* where the 95 % interval of every group lies inside the region
-that the check requires: an intersection-union test, which needs no correction. It *fails* where the
-interval of a group lies wholly outside. Failing is corrected for several comparisons, by
-Bonferroni over the groups of a check and by Holm over the checks of a claim. The correction changes
-verdicts, never an interval; `corrected` says where it did. At a reduced scale nothing fails: it is
-not seen there. benchmarks/verdicts.py measures the error rates.
+A claim has one or several checks. A check is judged group by group (for instance, an order at every
+temperature). It *holds* if the 95 % interval of every group lies inside the region that the check
+requires. This is an intersection-union test, which needs no correction for multiple comparisons. It
+*fails* if the interval of a group lies entirely outside. A failure is corrected for multiple
+comparisons: by Bonferroni over the groups of a check and by Holm over the checks of a claim. The
+correction changes verdicts but not intervals; `corrected` marks the changed verdicts. At a reduced
+scale no claim fails; its verdict there is "not seen". benchmarks/verdicts.py measures the error
+rates.
 """
 
 import re
@@ -55,7 +56,7 @@ ROW_KEYS = (
 
 @dataclass(frozen=True)
 class Judged:
-    """One check of a claim: its effect over seeds, the region, and the verdict."""
+    """One check of a claim: its effect over seeds, the required region and the verdict."""
 
     claim: Claim
     scale: str
@@ -85,16 +86,16 @@ class Judged:
 
     @property
     def counts(self) -> bool:
-        """Whether the claim's verdict at this scale depends on it."""
+        """Whether the claim's verdict at this scale depends on this check."""
         return self.here and not self.check.shown
 
     @property
     def printed_margin(self) -> float | None:
-        """How far inside the region the published numbers lie; negative outside."""
+        """Distance of the published numbers from the region's bound; negative if outside."""
         return None if self.printed is None else self.check.region.margin(self.printed.effect)
 
     def record(self) -> Json:
-        """Return the row of `bench claims --json`."""
+        """Return one row of `bench claims --json`."""
         check, printed, beside = self.check, self.printed, None
         if printed is not None and check.is_published:
             beside = check.published(printed, self.stand_in_for)
@@ -149,7 +150,7 @@ class Judged:
 
 
 def claim_head(claim: Claim) -> Json:
-    """Return which claim a row of `bench claims --json` is of; the text is ours."""
+    """Return the fields that identify a claim in a row of `bench claims --json`."""
     head = {"paper": claim.paper, "claim": claim.id}
     return head | {"claim_text": claim.claim, "locator": claim.locator}
 
@@ -165,17 +166,17 @@ def judge_claims(
 ) -> list[Judged]:
     """Return every check of the suite's claims, judged on the finished cells.
 
-    No check is judged at a scale that only checks that everything runs, or is `unjudged`.
+    Smoke-test scales and scales marked `unjudged` give no verdicts.
 
     Args:
         suite: the suite.
         scale: one of its scales.
-        cells: those that claims speak of.
-        done: the finished ones.
+        cells: the cells that the claims use.
+        done: the finished cells.
         paper: the suite's.
-        baselines: the scale's that are finished; where it has some and they are not, nothing is
-            judged on an accuracy.
-        failed: those that failed.
+        baselines: the finished baselines of the scale. If the scale's baselines are unfinished,
+            checks on accuracies are not judged.
+        failed: the failed cells.
     """
     of_scale = suite.scales[scale]
     measured = Measured(scale, cells, done, Rooms(of_scale.baselines, baselines), failed)
@@ -214,13 +215,13 @@ def _judge(
 def judge_check(
     check: Check, claim: Claim, measured: Measured, printed: PrintedCheck | None = None
 ) -> Judged:
-    """Return a check judged by itself, as if the claim had no other.
+    """Judge one check as if the claim had no other check.
 
     Args:
-        check: one check.
+        check: the check.
         claim: the claim it belongs to.
-        measured: the cells of a suite at a scale, and the finished ones among them.
-        printed: what the check gives on the published numbers, where they are printed.
+        measured: all cells of a suite at a scale and the metrics of the finished ones.
+        printed: result of the check on the published numbers, if the paper prints them.
     """
     needed = cells_named(check, measured.index)
     groups, missing = estimates_of(check, measured, needed)
@@ -331,7 +332,7 @@ def _at_scale(judged: Judged) -> Judged:
 
 
 def whole_verdict(checks: Sequence[Judged]) -> ClaimVerdict:
-    """Return the verdict on a claim at a scale: of the checks that count and have cells there."""
+    """Return the verdict on a claim at a scale, from the checks that count and have cells."""
     counted = [judged for judged in checks if judged.counts]
     verdict = worst(judged.verdict for judged in counted)
     if verdict == ClaimVerdict.HOLDS and all(judged.check.part for judged in counted):
@@ -340,7 +341,7 @@ def whole_verdict(checks: Sequence[Judged]) -> ClaimVerdict:
 
 
 def by_claim(judged: Sequence[Judged]) -> list[tuple[Claim, ClaimVerdict, list[Judged]]]:
-    """Return each claim with the verdict on it as a whole and its checks."""
+    """Return each claim with its overall verdict and its checks."""
     claims = {j.claim.id: j.claim for j in judged}
     rows = {name: [j for j in judged if j.claim.id == name] for name in claims}
     return [(claim, whole_verdict(rows[name]), rows[name]) for name, claim in claims.items()]
@@ -348,7 +349,7 @@ def by_claim(judged: Sequence[Judged]) -> list[tuple[Claim, ClaimVerdict, list[J
 
 @dataclass(frozen=True)
 class JudgedScale:
-    """The checks of a suite, judged at a scale that has results."""
+    """The judged checks of a suite at a scale with results."""
 
     suite: Suite
     scale: str
@@ -356,7 +357,7 @@ class JudgedScale:
 
 
 class Mention(NamedTuple):
-    """One artifact or claim, and the suites that speak of it; the reason where none does."""
+    """An artifact or claim with the suites that use it, or the reason why none does."""
 
     of: Artifact | Claim
     suites: list[str]
@@ -376,17 +377,17 @@ class Mention(NamedTuple):
 def claim_rows(
     places: Sequence[Mention], scales: Sequence[JudgedScale], scale: str | None = None
 ) -> list[Json]:
-    """Return the rows of `bench claims --json` without a suite, in the order of the papers.
+    """Return the rows of `bench claims --json` for all suites, in the order of the papers.
 
-    A row has the keys of `Judged.record()`, taken from the check that decides: the worst of those
-    that count. Beside them stand the suite, whether the scale's protocol is the published one, the
-    number of checks, and the verdict on the claim over all scales. A claim that nothing is said of
-    has one row without suite and scale.
+    A row has the keys of `Judged.record()` for the deciding check: the worst check that counts.
+    Further keys are the suite, whether the scale follows the published protocol, the number of
+    checks, and the verdict on the claim over all scales. A claim without results has one row
+    without suite and scale.
 
     Args:
-        places: the claims of the papers, each with its checks.
-        scales: the suites and scales that have results, judged.
-        scale: the only scale that was looked at; None: all.
+        places: the claims of the papers with their checks.
+        scales: the judged suites and scales with results.
+        scale: the only scale to include; None includes all.
     """
     rows: list[Json] = []
     for place in places:
@@ -401,15 +402,15 @@ def claim_rows(
 
 
 def deciding(rows: Sequence[Json]) -> list[Json]:
-    """Return the rows of a claim that decide: those of scales that judge, if there are any."""
+    """Return the rows that decide a claim: rows of judged scales, or all rows if none is judged."""
     return [row for row in rows if row["judged"]] or list(rows)
 
 
 def overall_verdict(results: Sequence[tuple[ClaimVerdict, bool]]) -> ClaimVerdict:
-    """Return the verdict on a claim: the worst at published scales; without any at reduced ones.
+    """Return the worst verdict at published scales, or at reduced scales if there are none.
 
     Args:
-        results: the verdict at each scale, and whether its protocol is the published one.
+        results: the verdict at each scale and whether the scale follows the published protocol.
     """
     tested = [pair for pair in results if pair[0] != ClaimVerdict.NOT_TESTED]
     published = [verdict for verdict, is_published in tested if is_published]
@@ -417,12 +418,12 @@ def overall_verdict(results: Sequence[tuple[ClaimVerdict, bool]]) -> ClaimVerdic
 
 
 def counts_by_evidence(rows: Sequence[Json]) -> dict[EvidenceKind, Counter[ClaimVerdict]]:
-    """Return how many claims have each verdict, apart for each kind of evidence.
+    """Return the number of claims with each verdict, separately for each kind of evidence.
 
-    A claim counts once for each kind that tests it, with the worst verdict there.
+    A claim counts once per kind of evidence that tests it, with its worst verdict of that kind.
 
     Args:
-        rows: of `claim_rows`.
+        rows: result of `claim_rows`.
     """
     found: dict[EvidenceKind, dict[tuple[str, str], list[ClaimVerdict]]] = {}
     of_claim: dict[tuple[str, str], list[Json]] = {}
@@ -440,7 +441,7 @@ def counts_by_evidence(rows: Sequence[Json]) -> dict[EvidenceKind, Counter[Claim
 
 
 def claim_row(claim: str, judged_scale: JudgedScale) -> Json | None:
-    """Return the claim at one scale; None if no cells for any check of it have run."""
+    """Return the row of a claim at one scale; None if no cell of its checks has run."""
     checks = [judged for judged in judged_scale.judged if judged.claim.id == claim]
     counted = [judged for judged in checks if judged.counts]
     if all(judged.effect is None and judged.missing for judged in counted):
@@ -476,13 +477,13 @@ def _untested(place: Mention, scales: Sequence[JudgedScale], scale: str | None) 
 
 
 def artifact_places(suites: Sequence[Suite], papers: Iterable[Paper]) -> list[Mention]:
-    """Return every artifact of the papers, in their order."""
+    """Return all artifacts of the papers, in paper order."""
     named = {s.name: (s.paper, {*s.reproduces, *(c.artifact for c in s.compare)}) for s in suites}
     return _places("artifacts", named, papers)
 
 
 def claim_places(suites: Sequence[Suite], papers: Iterable[Paper]) -> list[Mention]:
-    """Return every claim of the papers, in their order."""
+    """Return all claims of the papers, in paper order."""
     return _places("claims", {s.name: (s.paper, set(s.claims)) for s in suites}, papers)
 
 
@@ -502,10 +503,11 @@ def _places(
 
 
 def claims_of_artifact(paper: Paper, artifact: Artifact) -> list[Claim]:
-    """Return the claims whose place in the paper is an artifact, as the published data have it.
+    """Return the claims whose location in the paper is this artifact.
 
-    A claim names a table, a figure or a theorem by its number. One that names none of these is
-    shown with the numbers of its section. A data set in a claim's name leaves out the others.
+    Claims name a table, figure or theorem by its number. A claim without such a number is shown
+    with the artifacts of its section. If the claim's name contains a data set, artifacts on other
+    data sets are excluded.
     """
     first, data = next(_references(artifact.locator), None), artifact.setting.get("dataset")
     known = {str(a.setting.get("dataset")) for a in paper.artifacts.values()}

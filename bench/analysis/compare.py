@@ -1,7 +1,7 @@
-"""Published values next to measured ones.
+"""Comparison of published values with measured ones.
 
-A published value or gain is compared with the cells of its settings. Their protocol must be the
-published one; else `compared_effects.py` compares differences.
+A published value or gain is compared with the cells that have its settings. These cells must follow
+the published protocol. Otherwise, `compared_effects.py` compares differences.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ LARGE = 1 / 3  # of half the interval: a standard error that is not left out
 
 @dataclass(frozen=True)
 class Compared:
-    """One published value next to what was measured for it, under one interpretation."""
+    """A published value and its measured counterpart, under one interpretation."""
 
     artifact: str
     row: dict[str, Any]  # the published row's own settings
@@ -56,28 +56,28 @@ class Compared:
 
     @property
     def tolerance(self) -> float:
-        """How far off still counts as the same, in the metric's unit."""
+        """Largest difference that counts as equal, in the unit of the metric."""
         return self.allowed.of(self.published.std, self.published.value)
 
     @property
     def comparable(self) -> bool:
-        """Whether the cells follow the published protocol and their numbers mean something."""
+        """Whether the cells follow the published protocol and their numbers are reliable."""
         return not (self.differences or self.doubts)
 
     @property
     def departures(self) -> list[str]:
-        """Each difference from the published protocol, with the interpretation that has it."""
+        """Each deviation from the published protocol, with the interpretation that has it."""
         of = ", ".join(f"{k} {v}" for k, v in self.reading_settings.items() if v is not None)
         return [f"{of}: {text}" if of else text for text in self.differences]
 
     @property
     def what(self) -> str:
-        """What is measured."""
+        """Name of the measured quantity."""
         return f"{self.reduced} {self.metric}".strip()
 
     @property
     def reading_text(self) -> str:
-        """The interpretation in words, empty if there is only one."""
+        """The interpretation as text; empty if there is only one."""
         parts = [f"{k} {v}" for k, v in self.reading_settings.items() if v is not None]
         return ", ".join(([self.reading] if self.reading else []) + parts)
 
@@ -87,7 +87,7 @@ class Compared:
         return [f"{other.row.value:g} ({other.row.source.id})" for other in self.others]
 
     def record(self) -> Json:
-        """Return the row of `bench compare --json`."""
+        """Return one row of `bench compare --json`."""
         m, gain = self.measured, self.gain
         return {
             "artifact": f"{self.published.paper}/{self.artifact}",
@@ -119,7 +119,7 @@ class Compared:
 
 
 class Pairing(NamedTuple):
-    """The cells that belong to a published value under one interpretation."""
+    """The cells that correspond to a published value under one interpretation."""
 
     comparison: Comparison
     value: PublishedValue
@@ -131,14 +131,14 @@ class Pairing(NamedTuple):
 
     @property
     def departures(self) -> list[Departure]:
-        """In what the cells depart from the published protocol."""
+        """Deviations of the cells from the published protocol."""
         if not self.cells:
             return []
         return departures(self.cells[0], self.stated, self.comparison.metric)
 
 
 def pairings(suite: Suite, cells: Sequence[Cell], paper: Paper) -> Iterator[Pairing]:
-    """Yield every published value that the suite speaks of, with its cells."""
+    """Yield each published value that the suite compares, with its cells."""
     index = CellIndex(cells)
     for comparison in suite.compare:
         artifact = paper.artifact(comparison.artifact)
@@ -164,16 +164,16 @@ def compare(
     paper: Paper,
     failed: Failed = (),
 ) -> list[Compared]:
-    """Return every published value that the suite speaks of, next to what was measured.
+    """Return each published value that the suite compares, with the measured value.
 
-    A meaningless number is shown with the reason and not judged. A number computed from several is
-    missing if one of them is meaningless.
+    An unreliable number is shown with the reason and gets no verdict. A number computed from
+    several numbers is missing if one of them is unreliable.
 
     Args:
         suite: the suite, with its comparisons.
         scale: one of its scales.
         cells: all cells of the selection.
-        done: the finished ones with their metrics.
+        done: the finished cells with their metrics.
         paper: the paper with the published values.
         failed: the cells that failed.
     """
@@ -284,9 +284,9 @@ def _layout_bases(
 
 
 def gain_bases(points: Sequence[dict[str, Any]], over: Any) -> list[int | None]:
-    """Return where the point stands that differs from each one in having the value `over`.
+    """Return, for each point, the index of the point that differs only in having the value `over`.
 
-    None for points that have it themselves, and where there is no such point.
+    The index is None if the point has this value itself or if no such point exists.
     """
     name = next((k for point in points for k, v in point.items() if v == over), None)
     if over is None or name is None:
@@ -302,7 +302,7 @@ def gain_bases(points: Sequence[dict[str, Any]], over: Any) -> list[int | None]:
 def cells_of_value(
     value: PublishedValue, comparison: Comparison, suite: Suite, index: CellIndex
 ) -> list[Cell]:
-    """Return the cells that belong to a published value; none if the comparison leaves it out."""
+    """Return the cells of a published value; empty if the comparison excludes the value."""
     if not _is_taken(value, comparison, index.cells):
         return []
     return index.where(wanted_settings(value, comparison, suite))
@@ -311,10 +311,10 @@ def cells_of_value(
 def base_of(
     cell: Cell, value: PublishedValue, comparison: Comparison, suite: Suite, index: CellIndex
 ) -> Cell | None:
-    """Return the cell whose metric a gain is taken over, None if none or several could be.
+    """Return the baseline cell of a gain; None if there is no unique one.
 
-    It has the seed of `cell`, the settings of the row with those of `gain_over` in their place, and
-    equals `cell` in every other setting that varies among such cells.
+    The baseline has the seed of `cell`. Settings in `gain_over` replace those of the row. All other
+    settings that vary among such cells equal those of `cell`.
     """
     wanted = wanted_settings(value, comparison, suite) | comparison.gain_over
     return _base(cell, index.where(wanted))

@@ -1,20 +1,19 @@
-"""Published effects next to measured ones.
+"""Comparison of published effects with measured ones.
 
-At a reduced scale values cannot be compared, but differences can.
+At a reduced scale, differences can be compared but values cannot.
 
-`bench/suites/printed_effects.py` pairs the rows of a paper's table. The cells of a scale give the
-same difference: one effect for each group of cells that agree in all other settings. An effect gets
-a verdict only if the published numbers are on the same data set; effects on other data sets are
-listed separately. An effect at values that the paper does not print has no verdict.
+`bench/suites/printed_effects.py` pairs the rows of a paper's table. The same difference is computed
+from the cells of a scale, with one effect per group of cells that agree in all other settings. An
+effect gets a verdict only if the published numbers are on the same data set; effects on other data
+sets are listed separately. An effect without published values has no verdict.
 
-Where a reduced scale has a published value of a setting, the two correspond. Otherwise one of two
-rules applies, and the replacement is reported next to the number:
+A published value of a setting corresponds to the same value at the reduced scale. If the scale
+lacks it, one of two rules applies, and the replacement is reported next to the number:
 
-- The scale has one value of the setting: it replaces all published values. A value of the suite
-  itself replaces none, unless a shared scale sets it: a scale without label noise omits the runs
-  with noise and does not replace them.
-- The scale has as many numbers as the paper has rows: they correspond by size, such as 10 and 20
-  epochs to 100 and 200, or K = 16 and 126 to 16 and 256.
+- The scale has one value of the setting: it replaces all published values. A value that only the
+  suite sets replaces nothing. For instance, a scale without label noise omits the runs with noise.
+- The scale has as many numbers as the paper has rows: they correspond in order of size. For
+  instance, 10 and 20 epochs replace 100 and 200.
 
 A published value without a counterpart is not measured at the scale.
 """
@@ -52,7 +51,7 @@ ScalarSet = set[Scalar]
 
 
 class Counterparts:
-    """The counterparts of one artifact's settings at a scale."""
+    """For one artifact, the settings at a scale that replace the published ones."""
 
     def __init__(
         self,
@@ -80,7 +79,7 @@ class Counterparts:
         }
 
     def of(self, settings: Settings) -> Settings:
-        """Return the settings of the scale's cells; a value without a counterpart stays."""
+        """Return the settings of the scale's cells; values without a counterpart are unchanged."""
         return {n: self._of[n].get(v, v) if n in self._of else v for n, v in settings.items()}
 
 
@@ -106,7 +105,7 @@ def _values(name: str, rows: Iterable[dict[str, Any]]) -> ScalarSet:
 
 @dataclass(frozen=True)
 class MeasuredEffect:
-    """The difference of two groups of cells that differ only in the settings of their sides."""
+    """The difference between two groups of cells that differ only in the compared settings."""
 
     key: Known  # what tells it from the other effects of the same sides
     settings: Known  # those of the cells that the effect is of
@@ -120,15 +119,16 @@ class MeasuredEffect:
 def measured_effects(
     metric: str, side: Where, base: Where, measured: Measured
 ) -> list[MeasuredEffect]:
-    """Return how far cells with some settings lie above cells with others, group by group.
+    """Return the difference between two sides, for each group of cells.
 
-    Each group is estimated by itself, from the seeds that it has: other groups may be unfinished.
+    Each group is estimated separately from its finished seeds. Other groups may be unfinished.
 
     Args:
-        metric: of the cells.
-        side: settings of the cells on one side.
-        base: settings of those on the other; a cell on both sides leaves no effect.
-        measured: the cells of a suite at a scale, and the finished ones among them.
+        metric: name of the metric.
+        side: settings of the cells on the first side.
+        base: settings of the cells on the second side. A group with a cell on both sides has no
+            effect.
+        measured: all cells of a suite at a scale and the metrics of the finished ones.
     """
     check = Exceeds(check="exceeds", metric=metric, where=side, than=base)
     groups = groups_among(check, measured.index)
@@ -157,7 +157,7 @@ def _measured_effect(
 
 @dataclass(frozen=True)
 class ComparedEffect:
-    """One effect at a scale: published, measured, or both."""
+    """An effect at one scale: published, measured or both."""
 
     paper: str
     artifact: str
@@ -179,12 +179,12 @@ class ComparedEffect:
 
     @property
     def on_other_data(self) -> bool:
-        """Whether it was measured on another data set than the published numbers."""
+        """Whether the measured data set differs from the published one."""
         return self.measured is not None and self.data[0] != self.data[1]
 
     @property
     def contrast(self) -> str:
-        """What is compared with what, in words."""
+        """The two compared sides, as text."""
         sides = (self.of, self.over), (self.over, self.of)
         parts = [
             {n: v for n, v in side.items() if v is not None and v != other.get(n)}
@@ -199,7 +199,7 @@ class ComparedEffect:
 
     @property
     def judged(self) -> tuple[Verdict | None, str | None]:
-        """The verdict with its reason; None without a published effect on the same data."""
+        """The verdict with its reason; None without a published effect on the same data set."""
         if self.printed is None or self.on_other_data:
             return None, self.why
         if self.why is not None:
@@ -208,11 +208,11 @@ class ComparedEffect:
 
     @property
     def verdict(self) -> Verdict | None:
-        """What the two numbers say together."""
+        """The verdict on the published effect."""
         return self.judged[0]
 
     def record(self) -> Json:
-        """Return the row of `bench compare --effects --json`."""
+        """Return one row of `bench compare --effects --json`."""
         m, (verdict, why) = self.measured, self.judged
         printed = None if self.on_other_data else self.printed
         return {
@@ -244,21 +244,21 @@ class ComparedEffect:
 
 @dataclass(frozen=True)
 class OtherEffect:
-    """An effect that was measured on another data set than the published numbers it relates to."""
+    """An effect measured on a data set that the paper does not use."""
 
     effect: ComparedEffect
     artifacts: tuple[str, ...]  # of the suite, with effects of the same contrast
 
     def record(self) -> Json:
-        """Return its row of `bench compare --effects --json`: without artifact and verdict."""
+        """Return one row of `bench compare --effects --json`, without artifact and verdict."""
         names = [f"{self.effect.paper}/{name}" for name in self.artifacts]
         return self.effect.record() | {"artifact": None, "artifacts": names, "replaced": []}
 
 
 def on_other_data(effects: Iterable[ComparedEffect]) -> list[OtherEffect]:
-    """Return the effects that were measured on another data set than published ones.
+    """Return the effects measured on data sets that the paper does not use.
 
-    Each stands once, with the artifacts whose numbers it cannot be compared with.
+    Each effect appears once, with the artifacts that it cannot be compared with.
     """
     found: dict[tuple[str, tuple[str, ...]], list[ComparedEffect]] = {}
     for effect in effects:
@@ -281,18 +281,19 @@ def compare_effects(
     paper: Paper,
     rooms: Rooms | None = None,
 ) -> list[ComparedEffect]:
-    """Return the effects of the suite's published rows next to those that a scale measures.
+    """Return the suite's published effects with those measured at a scale.
 
-    Those of one artifact, metric and contrast stand together. What was measured on another data set
-    is among them; `same_data` and `on_other_data` tell the two apart.
+    Effects are sorted by artifact, metric and contrast. They include effects measured on other data
+    sets, which `same_data` and `on_other_data` separate.
 
     Args:
         suite: the suite.
         scale: one of its scales.
-        cells: those of the suite at the scale.
-        done: the finished ones.
-        paper: the suite's.
-        rooms: what room accuracies have at the scale; an effect without says nothing.
+        cells: the cells of the suite at the scale.
+        done: the finished cells.
+        paper: the suite's paper.
+        rooms: headroom of the accuracies at the scale. An effect without headroom is not
+            interpreted.
     """
     printed = printed_effects(suite, paper)
     families: dict[str, list[PrintedEffect]] = {}
@@ -314,9 +315,9 @@ def compare_effects(
 
 
 def same_data(effects: Iterable[ComparedEffect]) -> list[ComparedEffect]:
-    """Return effects as their artifacts show them: what is measured on other data is not measured.
+    """Return the effects for an artifact; those measured on other data count as not measured.
 
-    A published effect stands once, measured or not.
+    Each published effect appears once, whether measured or not.
     """
     rows: list[ComparedEffect] = []
     for effect in effects:
@@ -466,9 +467,9 @@ def _telling(effects: Sequence[MeasuredEffect]) -> list[Settings]:
 
 
 def shown_effects(effects: Iterable[ComparedEffect]) -> list[ComparedEffect]:
-    """Return the measured effects of an artifact, and each published one that no scale measures.
+    """Return the measured effects of an artifact and its unmeasured published effects.
 
-    Nothing where none is measured. Scales of one published effect stand together.
+    The list is empty if no effect is measured. It groups the scales of one published effect.
     """
     groups: dict[tuple[str, str], list[ComparedEffect]] = {}
     for effect in effects:
@@ -486,7 +487,7 @@ def shown_effects(effects: Iterable[ComparedEffect]) -> list[ComparedEffect]:
 
 
 def varied_settings(rows: Sequence[ComparedEffect]) -> list[str]:
-    """Return the settings that tell the rows apart."""
+    """Return the settings that distinguish the rows."""
     names = dict.fromkeys(name for row in rows for name in row.at)
     known = {name: {repr(row.at[name]) for row in rows if name in row.at} for name in names}
     return [name for name, values in known.items() if len(values) > 1]

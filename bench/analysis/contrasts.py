@@ -1,8 +1,8 @@
-"""Differences of means over seeds: every page, table, verb and claim asks this module for them.
+"""Differences between means over seeds, for pages, tables, commands and claims.
 
-A check compares groups of cells: those that agree in all settings that the check does not name.
-Each group gives one or several effects (`bench/suites/checks.py`), which are estimated here from
-the finished cells. `difference` is the plainest of them, between two groups of cells.
+A check compares groups of cells. The cells of a group agree in all settings that the check does not
+name. Each group gives one or more effects (`bench/suites/checks.py`), which this module estimates
+from the finished cells. `difference` is the simplest effect: it compares two groups of cells.
 """
 
 from __future__ import annotations
@@ -42,18 +42,17 @@ class Group:
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """The ids of the cells that are compared."""
+        """The ids of the compared cells."""
         return tuple(dict.fromkeys(cell.id for side in self.sides for cell in side))
 
 
 def difference(metric: str, pairs: Sequence[CellPair], measured: Measured) -> Estimate | None:
-    """Return the difference of the two sides; None if no seed says anything.
+    """Return the difference between the two sides; None if no seed has both sides.
 
     Args:
-        metric: of the cells.
-        pairs: the cells of both sides, several points of a side averaged; of several pairs the
-            mean.
-        measured: the cells of a suite at a scale, and the finished ones among them.
+        metric: name of the metric.
+        pairs: the cells of both sides. Points of a side and pairs are averaged.
+        measured: all cells of a suite at a scale and the metrics of the finished ones.
     """
     cells = [cell for pair in pairs for side in pair for cell in side]
     noise, terms = measured.noise(metric, cells), list[Term]()
@@ -76,14 +75,14 @@ def difference(metric: str, pairs: Sequence[CellPair], measured: Measured) -> Es
 def estimates_of(
     check: Check, measured: Measured, needed: Sequence[Cell]
 ) -> tuple[list[Group], str]:
-    """Return the effects that can be estimated, and what is missing where there are none.
+    """Return the effects that can be estimated, or the reason if there are none.
 
-    A seed counts on a side where all of the side's cells are done.
+    A seed counts on a side if all of the side's cells with this seed are finished.
 
     Args:
-        check: says which cells are compared.
-        measured: the cells of a suite at a scale, and the finished ones among them.
-        needed: those that the check names.
+        check: selects the cells to compare.
+        measured: all cells of a suite at a scale and the metrics of the finished ones.
+        needed: the cells that the check names.
     """
     metrics, noise = measured.numbers(check, needed), measured.noise_of(check, needed)
     sides = _sides(check, measured.index)
@@ -109,20 +108,20 @@ def estimates_of(
 
 
 def groups_among(check: Check, index: CellIndex) -> dict[Key, list[list[Cell]]]:
-    """Return the cells of each side of each group that all sides have, finished or not."""
+    """Return, for each group with all sides, the cells of each side, finished or not."""
     sides = _sides(check, index)
     key_of = _key_of(check, sides)
     return _shared([_by_key(side, key_of) for side in sides])
 
 
 def cells_named(check: Check, index: CellIndex) -> list[Cell]:
-    """Return the cells on the check's sides, in the order of the index."""
+    """Return the cells on the check's sides, in index order."""
     ids = {cell.id for side in _sides(check, index) for cell in side}
     return [cell for cell in index.cells if cell.id in ids]
 
 
 def cells_of_check(check: Check, cells: Sequence[Cell]) -> list[Cell]:
-    """Return the cells that a check needs; none if it has no effect among them."""
+    """Return the cells that a check needs; empty if they give no effect."""
     index, over = CellIndex(cells), check.along
     for sides in groups_among(check, index).values():
         if check.effects([{cell.known[over] if over else None for cell in s} for s in sides]):
@@ -131,7 +130,7 @@ def cells_of_check(check: Check, cells: Sequence[Cell]) -> list[Cell]:
 
 
 def names_of(groups: Sequence[Group]) -> list[Known]:
-    """Return what tells each group from others, if any: settings, and where on an axis it is."""
+    """Return the settings and the axis position that distinguish each group."""
     if len(groups) == 1:
         return [{}]
     cells = {id(of.sides): (of.sides[0][0].known, of.settings) for of in groups}
@@ -141,9 +140,9 @@ def names_of(groups: Sequence[Group]) -> list[Known]:
 
 
 def others_than(group: Group, groups: Sequence[Group]) -> list[tuple[Known, Group]]:
-    """Return the effects of other cells, each with its name; none if there are many.
+    """Return the named effects of other cells; empty if there are too many.
 
-    None either where an axis or the two ways of `moves-less` tell effects apart.
+    The result is also empty if the effects differ by an axis or by the two sides of `moves-less`.
     """
     if len(groups) > MOST_SHOWN or len({id(of.sides) for of in groups}) < len(groups):
         return []
@@ -156,15 +155,15 @@ def others_than(group: Group, groups: Sequence[Group]) -> list[tuple[Known, Grou
 def lead_of(
     check: Check, measured: Measured, side: Sequence[Cell], floors: Mapping[str, float]
 ) -> Estimate | None:
-    """Return how far the cells of a side lie above their floors on average; None: nothing known.
+    """Return the mean lead of a side over its trivial baselines; None if it is unknown.
 
-    From the side's own cells, whatever they are compared with. Every value of an axis counts alike.
+    The mean uses all cells of the side and weights all values of an axis equally.
 
     Args:
-        check: on an accuracy; of a check on a history the last values count.
-        measured: the cells of a suite at a scale, and the finished ones among them.
-        side: cells of one side.
-        floors: of each of them that is finished, by its id.
+        check: a check on an accuracy. For a check on a history, the last values count.
+        measured: all cells of a suite at a scale and the metrics of the finished ones.
+        side: the cells of one side.
+        floors: accuracy of the trivial baseline for each finished cell, by cell id.
     """
     cells, metric = [cell for cell in side if cell.id in floors], check.metric
     noise, points = measured.noise(metric, cells), dict[str, Term]()
@@ -176,13 +175,13 @@ def lead_of(
 
 
 def telling_settings(groups: Sequence[tuple[Known, Known]]) -> list[Known]:
-    """Return what tells each of several groups from the others: one setting where one is enough.
+    """Return the settings that distinguish groups of cells, only one if one is enough.
 
-    The method, the data set or the batch size if one of them is, for readers know these; else the
-    key of the group.
+    The method, data set or batch size is preferred, since readers know these. If none is enough,
+    the group's key is returned.
 
     Args:
-        groups: of each the settings of its first cell, and its key without values of an axis.
+        groups: for each group, the settings of its first cell and its key without axis values.
     """
     for name in ("method", "dataset", "batch_size", *(n for n in groups[0][0] if n != "seed")):
         values = [settings.get(name) for settings, _ in groups]

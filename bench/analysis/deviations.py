@@ -1,7 +1,7 @@
 """Deviations of the cells of a scale from the paper.
 
-Each setting is compared with the nearest cell of the scale `paper`, whether the paper states it or
-a preset gives it. Settings that the paper states and that no cell of `paper` has are added.
+Each setting is compared with the nearest cell of the scale `paper`. Values come from the paper or
+from a preset. Settings that the paper states and no cell of `paper` has are added.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ Texts = dict[str, str]  # the settings of a cell
 
 
 class Deviation(NamedTuple):
-    """A setting that cells have otherwise than the nearest cells of the `paper` scale."""
+    """A setting in which cells differ from the nearest cells of the `paper` scale."""
 
     name: str
     mine: list[str]
@@ -41,7 +41,7 @@ class Deviation(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The deviation in words."""
+        """The deviation as text."""
         of = f" ({self.methods})" if self.methods else ""
         return f"{self.name} {', '.join(self.mine)} instead of {' or '.join(self.papers)}{of}"
 
@@ -49,12 +49,12 @@ class Deviation(NamedTuple):
 def deviations_of_scale(
     suite: Suite, cells: Sequence[Cell], paper_cells: Sequence[Cell], paper: Paper
 ) -> list[str]:
-    """Return each deviation from the paper in words, those first that may matter most.
+    """Return each deviation from the paper as text, the most important ones first.
 
     Args:
         suite: the suite.
-        cells: those of a scale, or some of them.
-        paper_cells: those of the scale `paper`; empty where the suite has none.
+        cells: all or some cells of a scale.
+        paper_cells: the cells of the scale `paper`; empty if the suite has no such scale.
         paper: the suite's paper.
     """
     found = [(d.name, d.text) for d in deviations(cells, paper_cells)]
@@ -68,10 +68,10 @@ def deviations_of_scale(
 
 
 def deviations(cells: Sequence[Cell], paper_cells: Sequence[Cell]) -> list[Deviation]:
-    """Return every setting in which a cell differs from the nearest of the `paper` scale.
+    """Return each setting in which a cell differs from the nearest cell of the `paper` scale.
 
-    Nearest is a cell of the same method, loss and data set, if there is one, with the fewest
-    settings that differ. Where several are equally near, as along an axis, all their values count.
+    The nearest cell has the fewest differing settings. Cells with the same method, loss and data
+    set are preferred. If several cells are equally near, all their values count.
     """
     theirs = _points(paper_cells)
     mine, ranks = _points(cells) if theirs else [], _ranks(paper_cells)
@@ -139,11 +139,11 @@ def _rank(name: str, ranks: dict[str, int]) -> int:
 
 
 def stated_departures(suite: Suite, cells: Sequence[Cell], paper: Paper) -> list[tuple[str, str]]:
-    """Return the setting and the text of each deviation from what the paper states, once.
+    """Return the setting and text of each deviation from the paper's own text, once.
 
-    Of the cells that published values are compared with; of an artifact without such a cell, a
-    figure for instance, those of the cells with the fewest. An artifact on data that no cell has is
-    left out where cells have the data of another.
+    The deviations are those of the cells that are compared with published values. For an artifact
+    without such cells, for instance a figure, the cells with the fewest deviations count. An
+    artifact on a data set without cells is omitted if another artifact's data set has cells.
     """
     found, with_cells = set[tuple[str, str]](), set[str]()
     for pair in pairings(suite, cells, paper):

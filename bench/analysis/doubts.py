@@ -1,10 +1,10 @@
-"""Numbers that look fine and mean nothing: marked where they are shown, left out of verdicts.
+"""Detection of unreliable numbers, which are marked where shown and excluded from verdicts.
 
-A bound on mutual information lies below log(1 + K e^{m/tau}), which is log(1 + alpha) with EqCo's
-margin (EqCo, Sec. 2.1), and what two views of one of n images share lies below log n: a bound above
-either is an artefact, of a queue's random start or of negatives that repeat. And nothing is learned
-where float32 has no room for it: between cosines over a huge temperature, by updates that change no
-weight, where the correlation of two variables rounds to 1, by a critic that gives the same number
+A lower bound on mutual information is at most log(1 + K e^{m/tau}), which equals log(1 + alpha)
+with EqCo's margin (EqCo, Sec. 2.1). The mutual information of two views of one of n images is at
+most log n. A value above either limit is an artefact of a randomly initialised queue or of repeated
+negatives. Values are also unreliable if float32 cannot resolve them: with a huge temperature, with
+updates that change no weight, if a correlation rounds to 1, or if the critic gives the same number
 for all pairs.
 """
 
@@ -37,7 +37,7 @@ _KNOWN: WeakKeyDictionary[Finished, dict[str, Doubts]] = WeakKeyDictionary()
 
 
 def doubts_of(cell: Cell, finished: Finished) -> Doubts:
-    """Return the metrics of a finished cell that mean nothing, each with the reason."""
+    """Return the unreliable metrics of a finished cell, each with the reason."""
     known = _KNOWN.setdefault(finished, {})
     if cell.id not in known:
         whole = dict.fromkeys(finished.metrics, finished.unfit) if finished.unfit else None
@@ -59,13 +59,13 @@ def _doubts(cell: Cell, measured: dict[str, float]) -> Doubts:
 
 
 def believed(done: Done) -> Done:
-    """Return the finished cells without the metrics that mean nothing, in their histories too."""
+    """Return the finished cells without unreliable metrics, including their histories."""
     doubted = [(cell, finished, doubts_of(cell, finished)) for cell, finished in done]
     return [(cell, _without(kept, doubts) if doubts else kept) for cell, kept, doubts in doubted]
 
 
 def doubt_lines(done: Done) -> list[str]:
-    """Return why numbers among finished cells mean nothing, and of how many cells each."""
+    """Return the reasons why metrics are unreliable, with the number of cells for each."""
     reasons = (set(doubts_of(cell, finished).values()) for cell, finished in done)
     counts = Counter(why for texts in reasons for why in texts)
     return [f"{why} ({counted(n, 'cell')})" for why, n in sorted(counts.items())]

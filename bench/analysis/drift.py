@@ -1,11 +1,10 @@
-"""Two results next to each other: which cells moved, by how much, and whether seeds explain it.
+"""Comparison of two results folders: which cells changed, how much, and whether noise explains it.
 
-A cell that both have is the same to the bit or it moved. Whether a group of cells (equal settings,
-several seeds) moved beyond noise is asked of its mean over the seeds that both have: by their
-differences, seed by seed. Where both share fewer than two, the means are over each side's own seeds
-(Welch). Of many groups and metrics some lie apart by chance, so Benjamini and Hochberg's rule
-decides: at most 5 % of what is called moved is so by chance, and where nothing moved, anything is
-called so 5 times in a hundred. One seed never says so.
+A cell that both folders have is either bitwise equal or moved. A group contains cells with equal
+settings and several seeds. A paired t-test over the shared seeds decides whether the group's mean
+moved beyond noise. With fewer than two shared seeds, Welch's test compares the means over each
+side's own seeds. The Benjamini-Hochberg procedure limits the false discovery rate to 5 % over all
+groups and metrics. A single seed never shows a change.
 """
 
 import json
@@ -29,7 +28,7 @@ BySeed = dict[int, float]
 
 @dataclass
 class SeedGroup:
-    """A metric of cells that differ in the seed alone, here and there."""
+    """One metric of cells that differ only in the seed, in both folders."""
 
     experiment: str
     settings: Json
@@ -39,9 +38,9 @@ class SeedGroup:
 
     @property
     def compared(self) -> tuple[BySeed, BySeed]:
-        """The numbers here and there of the seeds that both have; of all where one is too few.
+        """The numbers of the shared seeds in both folders, or of all seeds if too few are shared.
 
-        One shared seed is too few if each side has two of its own.
+        One shared seed is too few if each side has two seeds of its own.
         """
         sides = (self.here, self.there)
         shared = self.here.keys() & self.there.keys()
@@ -52,14 +51,14 @@ class SeedGroup:
 
     @property
     def moved(self) -> Estimate | None:
-        """How far the mean there lies above the one here; None with too few seeds."""
+        """Difference of the means, there minus here; None with too few seeds."""
         here, there = self.compared
         return estimate(there, here)
 
 
 @dataclass
 class Moved:
-    """What came of it."""
+    """Result of comparing two results folders."""
 
     same: int = 0  # cells that both have, equal to the bit
     cells: list[Json] = field(default_factory=list)  # those that are not
@@ -70,13 +69,13 @@ class Moved:
 
     @property
     def beyond_noise(self) -> int:
-        """How many groups moved by more than their seeds do."""
+        """Number of groups that moved by more than seed noise."""
         return sum(bool(group["beyond_noise"]) for group in self.groups)
 
     def record(self) -> Json:
         """Return the document of `bench compare A B --json`.
 
-        {"same": cells equal to the bit, "moved": [{"id", "experiment", "seed", "metrics":
+        {"same": bitwise equal cells, "moved": [{"id", "experiment", "seed", "metrics":
          {name: [here, there]}, "history": differs, "arrays": [names that differ],
          "versions": {what: [here, there]} of those that differ, "same_model": both record one
          model of processor}],
@@ -100,12 +99,12 @@ class Moved:
 
 
 def moved(here: Results, there: Results, only: Iterable[tuple[str, str]] | None = None) -> Moved:
-    """Return what moved from one results folder (or its exported tables) to another.
+    """Return the differences between two results folders or folders of exported tables.
 
     Args:
-        here: the first.
-        there: the second.
-        only: the cells to look at, as (experiment, id); default: all that either has.
+        here: the first folder.
+        there: the second folder.
+        only: the cells to compare, as (experiment, id); default: all cells of either folder.
     """
     drift = Moved()
     groups: dict[tuple[str, str, str], SeedGroup] = {}
@@ -126,7 +125,7 @@ def moved(here: Results, there: Results, only: Iterable[tuple[str, str]] | None 
 
 
 def differing(mine: Finished, theirs: Finished) -> Json:
-    """Return which numbers of a cell are not the same to the bit: metrics, history, arrays."""
+    """Return the metrics, history and arrays of a cell that are not bitwise equal."""
     names = sorted(mine.metrics.keys() | theirs.metrics.keys())
     values = {n: [mine.metrics.get(n), theirs.metrics.get(n)] for n in names}
     arrays = sorted(mine.arrays.keys() | theirs.arrays.keys())

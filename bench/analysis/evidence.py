@@ -1,4 +1,4 @@
-"""Everything that the results say of one suite at one scale: what it measured, and the verdicts."""
+"""Results and verdicts of one suite at one scale."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ from bench.suites.suite import Suite
 
 @dataclass(frozen=True)
 class Evidence:
-    """Everything that is known of a suite at a scale; each part is judged when it is asked for."""
+    """Results of a suite at a scale; each property is computed when first used."""
 
     suite: Suite
     scale: str
@@ -42,7 +42,7 @@ class Evidence:
 
     @cached_property
     def compared(self) -> list[Compared]:
-        """Published values next to measured ones."""
+        """Published values with measured ones."""
         rows = compare(
             self.suite, self.scale, self.cells, self.done, self.paper, failed=self.failed
         )
@@ -50,7 +50,7 @@ class Evidence:
 
     @cached_property
     def all_effects(self) -> list[ComparedEffect]:
-        """Published effects next to measured ones, those on other data among them."""
+        """Published and measured effects, including those on other data sets."""
         rows = compare_effects(
             self.suite, self.scale, self.cells, self.done, self.paper, self.rooms
         )
@@ -58,17 +58,17 @@ class Evidence:
 
     @property
     def effects(self) -> list[ComparedEffect]:
-        """Published effects, and those measured on the same data sets."""
+        """Published effects and effects measured on the same data sets."""
         return same_data(self.all_effects)
 
     @property
     def other_data(self) -> list[OtherEffect]:
-        """Effects measured on other data sets than published ones: without verdicts."""
+        """Effects on data sets that the paper does not use; they have no verdicts."""
         return on_other_data(self.all_effects)
 
     @cached_property
     def judged(self) -> list[Judged]:
-        """The checks of the suite's claims, with verdicts."""
+        """The judged checks of the suite's claims."""
         return judge_claims(
             self.suite, self.scale, self.cells, self.done, self.paper, self.finished_baselines,
             self.failed,
@@ -76,7 +76,7 @@ class Evidence:
 
     @property
     def baselines_done(self) -> int:
-        """How many baselines are finished."""
+        """Number of finished baselines."""
         return len(self.finished_baselines)
 
     @property
@@ -86,7 +86,7 @@ class Evidence:
 
     @property
     def deviations(self) -> list[str]:
-        """Deviations of the cells from the paper, those settings first that may matter most."""
+        """Deviations of the cells from the paper, the most important settings first."""
         return deviations_of_scale(self.suite, self.cells, self.paper_cells, self.paper)
 
 
@@ -98,15 +98,15 @@ def gather(
     results: Results,
     paper_cells: Sequence[Cell] = (),
 ) -> Evidence:
-    """Read the finished cells; baselines are no part of what is judged.
+    """Read the finished cells of a suite at a scale; baselines are not judged.
 
     Args:
         suite: the suite.
         scale: one of its scales.
-        cells: those of the suite at the scale.
-        paper: the suite's.
-        results: where finished cells are looked up.
-        paper_cells: those of the scale `paper`, with which the cells are compared.
+        cells: the cells of the suite at the scale.
+        paper: the suite's paper.
+        results: the results folder that is searched for finished cells.
+        paper_cells: cells of the scale `paper`, with which the cells are compared.
     """
     suite, non_baselines = with_stand_ins(suite, scale), without_baselines(cells)
     baselines = baselines_among(cells)

@@ -1,7 +1,7 @@
-"""What was measured and what was printed as tidy tables of pandas.
+"""Measured and published values as tidy pandas tables.
 
-A column has one type: whole numbers, numbers, text, true or false; a setting that a row does not
-have is missing (`pandas.NA` or NaN).
+Each column has one type: integer, float, text or boolean. A setting that a row lacks is missing
+(`pandas.NA` or NaN).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ NO_METRICS = ("step", "epoch")  # of a line of history
 
 
 def measured_frame(suite: str, scale: str, done: Done) -> pd.DataFrame:
-    """Return a row per finished cell and metric: OF_LOAD, then every setting.
+    """Return one row per finished cell and metric: OF_LOAD, then every setting.
 
     Args:
         suite: name of the suite, for the column `suite`.
@@ -45,7 +45,7 @@ def measured_frame(suite: str, scale: str, done: Done) -> pd.DataFrame:
 
 
 def history_frame(suite: str, scale: str, done: Done) -> pd.DataFrame:
-    """Return a row per cell, record and metric: OF_HISTORIES, then what tells the cells apart.
+    """Return one row per cell, record and metric: OF_HISTORIES, then distinguishing settings.
 
     Args:
         suite: name of the suite, for the column `suite`.
@@ -69,30 +69,30 @@ def history_frame(suite: str, scale: str, done: Done) -> pd.DataFrame:
 
 
 def published_frame(values: Iterable[PublishedValue]) -> pd.DataFrame:
-    """Return a row per published value: OF_PUBLISHED, then the settings it was printed for."""
+    """Return one row per published value: OF_PUBLISHED, then its settings."""
     rows = [{name: getattr(v, name) for name in OF_PUBLISHED} | v.settings for v in values]
     return frame_of(rows, OF_PUBLISHED)
 
 
 def record_frame(records: Sequence[Mapping[str, Any]], flat: str = "") -> pd.DataFrame:
-    """Return records of a verb's `--json` as rows.
+    """Return the records of a command's `--json` output as table rows.
 
     Args:
-        records: with the same keys.
-        flat: the key of a mapping whose entries get columns of their own, at the end.
+        records: records with the same keys.
+        flat: key of a mapping whose entries become separate columns at the end.
     """
     rows = [{k: _entry(v) for k, v in r.items() if k != flat} | r.get(flat, {}) for r in records]
     return frame_of(rows, tuple(rows[0]) if rows else ())
 
 
 def frame_of(rows: Sequence[Row], first: Sequence[str]) -> pd.DataFrame:
-    """Return rows as a table whose columns have types; those of `first` are there in any case."""
+    """Return rows as a table with typed columns; the columns in `first` always exist."""
     names = dict.fromkeys([*first, *(name for row in rows for name in row)])
     return pd.DataFrame({name: typed([row.get(name) for row in rows]) for name in names})
 
 
 def typed(values: Sequence[Any]) -> "pd.Series[Any]":
-    """Return a column of the one type that its values have; values of several become text."""
+    """Return a column with one type; values of several types become text."""
     there = [value for value in values if value is not None]
     kinds = {type(value) for value in there}
     whole = len(there) == len(values)

@@ -1,9 +1,9 @@
-"""What a check on an accuracy stands on: sides that learned, and room between floor and ceiling.
+"""Requirements for a check on accuracies: both sides learned, and headroom exists.
 
-Where either is absent nothing can be said of the claim, whatever the numbers are. A side is
-judged as a family: by the mean of its cells along the check's axis, for a claim may speak of a
-temperature or a number of negatives that ruins one end of it. Whether it learned is a matter of its
-own cells alone: of their lead over the floor, and of how small a lead their seeds let one see.
+Without both, the claim is not judged. A side is judged by the mean of its cells along the check's
+axis, because a claim may include a temperature or a number of negatives that prevents learning.
+Whether a side learned depends only on its own cells: on their lead over the trivial baseline and on
+the minimum lead that their seeds can detect.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ one is below that, so that neither end cuts off what is looked for.
 
 @dataclass(frozen=True)
 class Grounds:
-    """What one effect of a check stands on."""
+    """Reasons for and against interpreting one effect of a check."""
 
     room: Room | None = None  # the narrowest of its cells'; None: none is known
     missing: bool = False  # whether there would be one, had its baselines been computed
@@ -41,22 +41,22 @@ class Grounds:
 
     @property
     def are_sound(self) -> bool:
-        """Whether the effect says something."""
+        """Whether the effect can be interpreted."""
         return not (self.missing or self.unlearned or self.cramped)
 
     @property
     def in_words(self) -> str | None:
-        """Why the effect says nothing, in words; None if it says something."""
+        """The reason why the effect cannot be interpreted; None if it can."""
         return NOT_COMPUTED if self.missing else self.why
 
     @property
     def why(self) -> str | None:
-        """What is wrong with them, in words."""
+        """The reason why the effect cannot be interpreted, as text."""
         return "; ".join([*self.unlearned, *([self.cramped] if self.cramped else [])]) or None
 
 
 class Footing:
-    """The levels and rooms of the sides of an effect; effects of the same cells share one."""
+    """Levels and headroom of the sides of an effect; effects of the same cells share one."""
 
     def __init__(self, check: Check, sides: Sequence[Sequence[Cell]], measured: Measured) -> None:
         """Look up the rooms; nothing is asked of what is no accuracy.
@@ -72,10 +72,10 @@ class Footing:
         self._are_missing = measured.rooms.are_missing(check.metric, cells)
 
     def grounds(self, seen: float | None) -> Grounds:
-        """Return what an effect of these cells stands on.
+        """Return whether an effect of these cells can be interpreted, and why.
 
         Args:
-            seen: the smallest effect that is seen; None with one seed, which decides nothing.
+            seen: the minimum detectable effect; None with one seed, which decides nothing.
         """
         if self._are_missing:
             return Grounds(missing=True)

@@ -1,7 +1,7 @@
-"""The finished cells of a suite at a scale: one number per seed, and the variance over seeds.
+"""Finished cells of a suite at a scale: one number per seed, and the variance over seeds.
 
-How the seed variance is estimated is fixed beforehand in one table, `spread.yaml`, from other
-seeds. What the judged seeds refute of it (that points share one spread) is not kept up.
+The table `spread.yaml` fixes in advance how the seed variance is estimated. It is based on other
+seeds. If the judged seeds reject a shared variance, each point uses its own.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ MACHINE = (
 
 
 class Spread(Record):
-    """How the seed variance is estimated for some metrics of an experiment at a scale."""
+    """How the seed variance of some metrics of an experiment at a scale is estimated."""
 
     experiment: str
     scale: str
@@ -59,7 +59,7 @@ class Spread(Record):
     why: str
 
     def name(self, cell: Cell) -> Hashable:
-        """Return the name that cells which share a variance have in common."""
+        """Return the name of the variance that cells share."""
         return tuple(cell.known.get(name) for name in self.apart)
 
 
@@ -72,12 +72,12 @@ class Noise:
     spread: Spread | None = None
 
     def alike(self, cell: Cell) -> Hashable:
-        """Return what names the cells that share the cell's variance; None: it shares none."""
+        """Return the name of the variance that the cell shares; None if it shares none."""
         return self.spread.name(cell) if self.spread and self.how == "pooled" else None
 
 
 class Measured:
-    """All cells of a suite at a scale, and what the finished ones measured."""
+    """All cells of a suite at a scale and the metrics of the finished ones."""
 
     def __init__(
         self,
@@ -100,11 +100,11 @@ class Measured:
 
     @cached_property
     def index(self) -> CellIndex:
-        """The cells by their settings."""
+        """The cells, indexed by their settings."""
         return CellIndex(self.cells)
 
     def numbers(self, check: Check, needed: Sequence[Cell]) -> Metrics:
-        """Return the metrics that a check reads: last values, or one number of each history."""
+        """Return the metrics that a check reads: last values, or one number per history."""
         if check.at is None:
             return self.metrics
         finished = [cell.id for cell in needed if cell.id in self.finished]
@@ -115,9 +115,9 @@ class Measured:
         return {k: {} if number is None else {check.metric: number} for k, number in values.items()}
 
     def why_left_out(self, metric: str, cells: Sequence[Cell]) -> str | None:
-        """Return why the numbers of a metric mean nothing in some of these cells, and in how many.
+        """Return why a metric is unreliable in some of these cells, and in how many.
 
-        None if all of them can be believed.
+        None if all of them are reliable.
         """
         reasons = [why for c in cells if (why := self.doubts.get(c.id, {}).get(metric))]
         if not reasons:
@@ -126,9 +126,9 @@ class Measured:
         return f"{len(reasons)} of {counted(len(cells), 'cell')} left out: {why}"
 
     def noise(self, metric: str, cells: Sequence[Cell]) -> Noise:
-        """Return how the standard error of a contrast of these cells is estimated.
+        """Return how the standard error of a contrast between these cells is estimated.
 
-        A variance is shared over all cells of the scale, unless their seeds refute that.
+        All cells of the scale share one variance unless a test on their seeds rejects this.
         """
         experiments = {cell.experiment for cell in cells}
         if len(experiments) != 1:
@@ -143,7 +143,7 @@ class Measured:
         return Noise(spread.how, self._pools[metric], spread)
 
     def noise_of(self, check: Check, cells: Sequence[Cell]) -> Noise:
-        """Return the same for a check; numbers of a history or of two metrics share nothing."""
+        """Return how the standard error of a check is estimated."""
         plain = check.at is None and len(check.metrics) == 1
         return self.noise(check.metric, cells) if plain else Noise()
 
@@ -177,15 +177,15 @@ def number_at(history: TrainingHistory, metric: str, at: At) -> float | None:
 def seed_numbers(
     cells: Sequence[Cell], comparison: Comparison, metrics: Mapping[str, Mapping[str, float]]
 ) -> list[float]:
-    """Return one number per seed: the metric, or what is made of it over an axis.
+    """Return one number per seed: the metric or its reduction over an axis.
 
     Args:
-        cells: of one interpretation of a published value, all seeds.
-        comparison: says which metric or reduction.
-        metrics: of the finished cells, by id.
+        cells: cells with all seeds, for one interpretation of a published value.
+        comparison: selects the metric or reduction.
+        metrics: metrics of the finished cells, by cell id.
 
     Raises:
-        ValueError: a seed is there twice, as if it were two.
+        ValueError: a seed occurs twice.
     """
     values = [(c, metrics[c.id].get(comparison.metric)) for c in cells if c.id in metrics]
     pairs = [(value, cell) for cell, value in values if value is not None]
@@ -211,10 +211,10 @@ TABLE: TypeAdapter[list[Spread]] = TypeAdapter(list[Spread])
 
 
 def read_spread(path: Path) -> list[Spread]:
-    """Return what a file says.
+    """Read a file of variance rules.
 
     Raises:
-        PublishedError: what is wrong with it.
+        PublishedError: the file is invalid.
     """
     try:
         return TABLE.validate_python(load_yaml(path, PublishedError))
@@ -229,25 +229,25 @@ def _shipped() -> list[Spread]:
 
 @cache
 def spread_of(experiment: str, scale: str, metric: str) -> Spread | None:
-    """Return how the spread of a metric is estimated; None: nothing is known, every cell its own.
+    """Return how the seed variance of a metric is estimated; None if no rule exists.
 
     Args:
-        experiment: of the cells that are compared.
-        scale: of the suite.
-        metric: the cells'.
+        experiment: experiment of the compared cells.
+        scale: scale of the suite.
+        metric: name of the metric.
     """
     rows = (row for row in _shipped() if (row.experiment, row.scale) == (experiment, scale))
     return next((row for row in rows if metric in row.metrics), None)
 
 
 def unequal_spread(groups: Iterable[Sequence[float]], step: float = 0.0) -> bool:
-    """Whether Bartlett's test refutes, at UNEQUAL, that several points share one variance.
+    """Return whether Bartlett's test rejects, at UNEQUAL, that points share a variance.
 
-    Bartlett (1937), Proc. R. Soc. A 160, for normal values.
+    Source: Bartlett (1937), Proc. R. Soc. A 160. The test assumes normal values.
 
     Args:
-        groups: the numbers of each point; below two they say nothing.
-        step: in which the metric moves; no point is taken to have less spread than its rounding.
+        groups: the numbers of each point. Groups with fewer than two numbers are ignored.
+        step: resolution of the metric. The variance of a point is at least the rounding variance.
     """
     enough = [values for values in groups if len(values) > 1]
     freedom = np.array([len(values) - 1 for values in enough])
@@ -265,10 +265,10 @@ def unequal_spread(groups: Iterable[Sequence[float]], step: float = 0.0) -> bool
 
 
 def train_times(finished: Mapping[str, Finished]) -> dict[str, dict[str, float]]:
-    """Return the logarithm to base 2 of the hours that training a cell's encoder took, by id.
+    """Return log2 of the hours that training each cell's encoder took, by cell id.
 
-    Its differences are those of ratios: 1 is twice as long. A training that was resumed is left
-    out, for nobody knows its hours; and so are all where they ran on different machines.
+    A difference of 1 means twice as long. Resumed trainings are omitted, because their total time
+    is unknown. The result is empty if the cells ran on different machines.
     """
     timed = {
         name: kept.provenance

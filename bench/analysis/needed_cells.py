@@ -1,4 +1,4 @@
-"""Which cells must be done before a claim can be judged, or a published value compared."""
+"""Cells that must be finished before a claim or published value can be judged."""
 
 from collections.abc import Iterator, Sequence
 
@@ -17,16 +17,16 @@ Sets = list[tuple[str, int, frozenset[str]]]
 
 
 def needed_by_claims(suite: Suite, scale: str, cells: Sequence[Cell]) -> Sets:
-    """Return what each claim of the suite needs with each seed, every check of it.
+    """Return the cells that each claim of the suite needs for each seed.
 
-    A check on an accuracy needs the baselines of its cells too, where the scale has any. Checks
-    without an effect among these cells need nothing; a claim that has no others stands with an
-    empty set.
+    A check on an accuracy also needs the baselines of its cells, if the scale has any. Checks
+    without an effect among these cells need nothing. A claim with only such checks gets an empty
+    set.
 
     Args:
         suite: the suite.
         scale: one of its scales.
-        cells: those of the scale that claims speak of.
+        cells: the cells of the scale that the claims use.
     """
     settings = suite.scales[scale].baselines
 
@@ -48,10 +48,11 @@ def needed_by_claims(suite: Suite, scale: str, cells: Sequence[Cell]) -> Sets:
 
 
 def needed_by_printed(suite: Suite, cells: Sequence[Cell], paper: Paper) -> Sets:
-    """Return what each published value needs with each seed: a cell, a gain's two, all of an axis.
+    """Return the cells that each published value needs for each seed.
 
     Args:
-        suite: the suite, with its comparisons.
+        suite: the suite, with its comparisons. A gain needs two cells; a reduction needs all cells
+            of an axis.
         cells: all cells of the selection.
         paper: the paper with the published values.
     """

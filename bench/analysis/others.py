@@ -1,17 +1,17 @@
-"""Whether other projects have seen what a claim says: a column of its own, never a verdict.
+"""Whether other projects have observed a claim; verdicts do not use it.
 
 The rule, for one effect e of a check, in points of percent:
 
-- *yes*: e has the direction that the check requires and at least half of the published size, and
-  lies beyond the noise. Of a check that requires no difference: e lies within its margin.
-- *no*: e misses that by more than the noise.
-- Anything else counts neither way.
+- *yes*: e has the required direction, at least half of the published size, and exceeds the noise.
+  If the check requires no difference, e lies within its margin.
+- *no*: e misses this condition by more than the noise.
+- Otherwise, e is not counted.
 
 The noise is 1.96 times the standard deviation of a difference of two single trainings, which
-`bench/papers/noise.yaml` has by data set. Contrasts do not count: their numbers differ in more
-settings than the check is about, or leave open whether they do. Nor do effects on other data sets
-than the paper's. A claim is seen by others (*yes*, *no*) if all effects that count
-agree, *mixed* if they do not; *nobody* where none counts.
+`bench/papers/noise.yaml` has by data set. Contrasts do not count, because their numbers differ, or
+may differ, in settings other than the compared one. Effects on data sets that the paper does not
+use do not count either. The result for a claim is *yes* or *no* if all counted effects agree,
+*mixed* if they disagree, and *nobody* if no effect counts.
 """
 
 from collections.abc import Iterable, Sequence
@@ -36,7 +36,7 @@ CONTRAST, OTHER_DATA, WITHIN_NOISE = "contrast", "other data", "within the noise
 
 
 class Seen(StrEnum):
-    """Whether other projects have seen what a claim says."""
+    """Whether other projects have observed a claim."""
 
     YES = "yes"
     NO = "no"
@@ -46,18 +46,18 @@ class Seen(StrEnum):
 
 @dataclass(frozen=True)
 class SeenByOthers:
-    """What other projects' numbers say of a claim."""
+    """Results of other projects for a claim."""
 
     effects: list[tuple[SourceEffect, Seen | None]]  # None: it counts neither way
 
     @property
     def seen(self) -> Seen:
-        """One word for all sources."""
+        """One word for all sources together."""
         return overall(seen for _, seen in self.effects)
 
     @property
     def summary(self) -> str:
-        """One sentence: how many projects, and the effects of each."""
+        """One sentence with the number of projects and the effects of each."""
         by_project: dict[str, list[SourceEffect]] = {}
         for effect, _ in self.effects:
             by_project.setdefault(effect.project, []).append(effect)
@@ -67,7 +67,7 @@ class SeenByOthers:
         return f"{counted(len(by_project), 'project').capitalize()}: {'; '.join(parts)}."
 
     def record(self) -> dict[str, Any]:
-        """Return its record for `--json`."""
+        """Return the record for `--json`."""
         return {
             "seen": str(self.seen),
             "summary": self.summary,
@@ -79,11 +79,11 @@ class SeenByOthers:
 
 
 def seen_by_others(suite: Suite, claim: str) -> SeenByOthers:
-    """Return what other projects' numbers say about a suite's claim.
+    """Return other projects' results for one claim of a suite.
 
     Args:
         suite: the suite.
-        claim: id of the claim.
+        claim: the claim's id.
     """
     objectives, data = objectives_of(suite), published_data(suite)
     found: list[tuple[SourceEffect, Seen | None]] = []
@@ -99,10 +99,10 @@ def seen_by_others(suite: Suite, claim: str) -> SeenByOthers:
 
 
 def seen_claims(suites: Iterable[Suite]) -> dict[ClaimKey, SeenByOthers]:
-    """Return what other projects' numbers say about each claim that has any, by paper and claim.
+    """Return other projects' results for each claim that has any, by paper and claim.
 
     Args:
-        suites: those that check claims; a claim of several has the effects of all.
+        suites: suites that check claims. A claim in several suites has the effects of all of them.
     """
     found: dict[ClaimKey, SeenByOthers] = {}
     for suite in suites:
@@ -117,19 +117,19 @@ def seen_claims(suites: Iterable[Suite]) -> dict[ClaimKey, SeenByOthers]:
 
 
 def published_data(suite: Suite) -> frozenset[str]:
-    """Return the data sets that the paper's own numbers are on."""
+    """Return the data sets of the paper's own numbers."""
     values = axis_values(suite)
     return frozenset(str(v) for name in ("dataset", "detect_dataset") for v in values.get(name, ()))
 
 
 def judge(value: float, dataset: str, check: Check, printed: PrintedCheck | None) -> Seen | None:
-    """Return whether an effect is what a check requires; None: it counts neither way.
+    """Return whether an effect meets a check; None if it does not count.
 
     Args:
-        value: the effect, in points of percent.
-        dataset: its data set, which tells the noise.
-        check: says which effects are required.
-        printed: what the check gives on the published numbers, if it gives anything.
+        value: the effect, in percentage points.
+        dataset: data set of the effect, which determines the noise.
+        check: defines the required effects.
+        printed: result of the check on the published numbers; None if there is none.
     """
     margin, region = noise_of(dataset), check.region
     if not isinf(region.low) and not isinf(region.high):
@@ -144,11 +144,11 @@ def judge(value: float, dataset: str, check: Check, printed: PrintedCheck | None
 
 
 def why_uncounted(effect: SourceEffect, data: frozenset[str]) -> str:
-    """Return why an effect counts neither way, in a word or two.
+    """Return in a few words why an effect does not count.
 
     Args:
-        effect: one that `judge` has no answer for, or that is not judged.
-        data: the data sets that the paper's own numbers are on.
+        effect: an effect for which `judge` returns None, or that was not judged.
+        data: the data sets of the paper's own numbers.
     """
     if not effect.is_effect:
         return CONTRAST
@@ -156,13 +156,13 @@ def why_uncounted(effect: SourceEffect, data: frozenset[str]) -> str:
 
 
 def overall(answers: Iterable[Seen | None]) -> Seen:
-    """Return one word for several effects."""
+    """Return one word that summarises several effects."""
     counting = {answer for answer in answers if answer is not None}
     return Seen.NOBODY if not counting else counting.pop() if len(counting) == 1 else Seen.MIXED
 
 
 def noise_of(dataset: str) -> float:
-    """Return how far apart two single trainings may lie by chance, in points of percent."""
+    """Return 1.96 standard deviations of the difference of two trainings, in percentage points."""
     known = noise()
     return QUANTILE * sqrt(2) * known.get(dataset, known["elsewhere"])
 

@@ -1,8 +1,8 @@
-"""The papers' published numbers as if they had been measured: what the claims' checks say of them.
+"""Judge the papers' published numbers with the checks of claims, as if they were measured.
 
     python -m bench.analysis.printed [SUITES]
 
-writes what the checks give into the file that claims are judged with (`make printed`): after a
+writes the results into the file that the verdicts on claims use (`make printed`). Run it after a
 change to a check, a comparison or a published value.
 """
 
@@ -42,9 +42,9 @@ Shift = Callable[[Check, Cell], float]
 
 
 def printed_numbers(suite: Suite, cells: Sequence[Cell], paper: Paper) -> Numbers:
-    """Return the published numbers that belong to cells; gains and reductions are left out.
+    """Return the published numbers that belong to cells, without gains and reductions.
 
-    Where a number is printed twice the first of the suite's comparisons counts.
+    If a number is printed twice, the suite's first comparison counts.
 
     Args:
         suite: the suite, with its comparisons.
@@ -65,17 +65,16 @@ def printed_numbers(suite: Suite, cells: Sequence[Cell], paper: Paper) -> Number
 def judge_printed(
     suite: Suite, scale: str, cells: Sequence[Cell], paper: Paper, shift: Shift | None = None
 ) -> list[Judged]:
-    """Return the suite's checks, judged on the published numbers with a little noise.
+    """Return the suite's checks, judged on the published numbers with small noise added.
 
-    Each check is judged by itself, on the cells that have its metric printed, as if the scale had
-    no others.
+    Each check is judged separately, using only cells with a published value of its metric.
 
     Args:
         suite: the suite.
-        scale: one that follows the published protocol.
-        cells: those of the scale, with three seeds.
-        paper: the suite's.
-        shift: added to the number of a cell that a check looks at: plants another truth.
+        scale: a scale that follows the published protocol.
+        cells: the cells of the scale, with three seeds.
+        paper: the suite's paper.
+        shift: number to add to the value of a cell, to simulate a different truth.
     """
     numbers, draw = printed_numbers(suite, cells, paper), np.random.default_rng(0)
     rows: list[Judged] = []
@@ -97,12 +96,12 @@ def judge_printed(
 
 
 def reached(checks: Sequence[Judged]) -> list[Judged]:
-    """Return the checks that decide a claim and that published numbers reach."""
+    """Return the checks that decide a claim and have published numbers."""
     return [judged for judged in checks if judged.counts and judged.effect is not None]
 
 
 def published_scales(folder: Path) -> Iterator[tuple[Suite, str, list[Cell]]]:
-    """Yield each suite with claims and comparisons at each published scale, with three seeds."""
+    """Yield suites with claims and comparisons, at each published scale, with three seeds."""
     for path in suite_paths(folder).values():
         suite = load_suite(path)
         for scale, of in suite.scales.items():
@@ -111,10 +110,10 @@ def published_scales(folder: Path) -> Iterator[tuple[Suite, str, list[Cell]]]:
 
 
 def printed_text(folder: Path) -> str:
-    """Return the file of checks on published numbers, of a suite's published scales the closest.
+    """Return the text of the file, with the closest published scale of each suite.
 
     Args:
-        folder: of the suites.
+        folder: the folder of suites.
     """
     found: dict[str, dict[str, list[Judged]]] = {}
     for suite, scale, cells in published_scales(folder):

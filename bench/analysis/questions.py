@@ -1,4 +1,4 @@
-"""What papers, other projects and runs here say of a disputed question, effect by effect."""
+"""Effects from papers, other projects and our runs for each disputed question."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -26,7 +26,7 @@ HERE: Literal["here"] = "here"
 
 
 class Ours(NamedTuple):
-    """A suite at a scale that has results, and its checks as `bench claims --json` has them."""
+    """A suite at a scale with results, and its checks as in `bench claims --json`."""
 
     suite: str
     scale: str
@@ -37,7 +37,7 @@ class Ours(NamedTuple):
 
 @dataclass(frozen=True)
 class EffectRow:
-    """One effect that bears on a question: published, by others or measured here."""
+    """One effect for a question: published, from another project, or measured here."""
 
     kind: Literal["published", "others", "here"]
     who: str  # the paper, the source, or the suite and scale
@@ -57,22 +57,22 @@ class EffectRow:
 
     @property
     def short_data(self) -> str:
-        """The data without what follows them in the words of a scale."""
+        """The name of the data set without additions such as the image size."""
         return self.data.partition(", ")[0] if self.kind == HERE else self.data
 
     @property
     def number(self) -> str:
-        """The effect with its interval, if it has one."""
+        """The effect as text, with its interval if it has one."""
         return number_words(self.effect, self.low, self.high)
 
     def record(self) -> Json:
-        """Return the row of `bench questions NAME --json`."""
+        """Return one row of `bench questions NAME --json`."""
         return asdict(self) | {"links": list(self.links)}
 
 
 @dataclass(frozen=True)
 class Findings:
-    """A question with everything that is known of it."""
+    """A question with all effects that answer it."""
 
     question: Question
     rows: list[EffectRow]
@@ -83,20 +83,21 @@ class Findings:
 
     @property
     def seen(self) -> Seen:
-        """Whether other projects have seen what the claims say."""
+        """Whether other projects have observed the claims."""
         return overall(Seen(row.says) for row in self.of(OTHERS) if row.says)
 
     @property
     def sentences(self) -> list[str]:
-        """One plain sentence each on the papers, other projects and the runs here."""
+        """One sentence each on the papers, other projects and our runs."""
         return [self._published_words(), self._others_words(), self._here_words()]
 
     @property
     def leading(self) -> list[EffectRow]:
-        """The first effect here, a published one, and others' that count.
+        """The first effect measured here, a published effect, and the counted ones of others.
 
-        Of the claims that answer the question alone. Published is the effect of the same
-        comparison and metric; on another metric the same comparison; else the first.
+        Only claims that answer the question are used. The published effect has the same comparison
+        and metric. If there is none, the same comparison on another metric or the first effect is
+        used.
         """
         own = {f"{self.question.paper}/{claim}" for claim in self.question.claims}
         rows = [row for row in self.rows if row.claim in own]
@@ -112,7 +113,7 @@ class Findings:
 
     @property
     def short(self) -> str:
-        """The leading effects in a sentence each."""
+        """One sentence for each leading effect."""
         words = {row.kind: f"{row.number} {row.unit}".strip() for row in self.leading}
         counting = [row for row in self.leading if row.kind == OTHERS]
         others = "nothing that counts" if self.of(OTHERS) else "nobody"
@@ -125,7 +126,7 @@ class Findings:
         )
 
     def record(self) -> Json:
-        """Return the row of `bench questions --json`."""
+        """Return one row of `bench questions --json`."""
         return {
             "name": self.question.name,
             "question": self.question.question,
@@ -168,12 +169,12 @@ class Findings:
 
 
 def findings(question: Question, suites: Iterable[Suite], ours: Sequence[Ours]) -> Findings:
-    """Return what is known of a question.
+    """Return all effects for a question.
 
     Args:
-        question: one of the file.
-        suites: all that check claims.
-        ours: every suite and scale with results.
+        question: a question from the file.
+        suites: all suites that check claims.
+        ours: all suites and scales with results.
     """
     listed = [s for s in suites if s.paper is not None]
     published: dict[tuple[str, str], EffectRow] = {}

@@ -1,4 +1,4 @@
-"""A cell that was computed again next to what is kept of it."""
+"""Comparison of a recomputed cell with its stored result."""
 
 from bench.analysis.causes import other_versions, same_model
 from bench.analysis.drift import differing
@@ -12,7 +12,7 @@ def verified(
 ) -> Json:
     """Return the row of `bench verify --json`.
 
-        {"id", "experiment", "seed", "same": to the bit, "largest_difference": of any metric,
+        {"id", "experiment", "seed", "same": bitwise equal, "largest_difference": of any metric,
          "metrics": {name: {"then", "now", "difference"}} of those that differ, "history": whether
          it differs, "arrays": [names of those that differ], "versions": {what: [then, now]} of
          those that differ, "same_model": both record one model of processor, "only_metrics": a
@@ -20,10 +20,11 @@ def verified(
 
     Args:
         cell: the cell.
-        then: what is kept of it.
-        now: what it gave when computed again; None if it failed.
-        of_table: `then` is a row of an exported table, whose history and arrays are left alone.
-        error: why it failed.
+        then: the stored result.
+        now: the recomputed result; None if the cell failed.
+        of_table: whether `then` is a row of an exported table. Histories and arrays are then not
+            compared.
+        error: why the cell failed.
     """
     nothing: Json = {"metrics": {}, "history": False, "arrays": []}
     parts = nothing if now is None else differing(then, now)

@@ -1,8 +1,8 @@
-"""Headroom of an accuracy: what it is with nothing learned, and with labels.
+"""Headroom of an accuracy: the range from a trivial baseline to supervised training.
 
-An accuracy tells methods apart only where there is room for it: above what raw inputs and the
-untrained network have, below what the same network has that was trained with labels for as many
-epochs, by the same evaluation.
+Accuracies distinguish methods only within this range. The trivial baseline is the better of raw
+inputs and the untrained network. The upper end is the same network trained with labels for equally
+many epochs. All use the same evaluation.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ RAW_SPEECH = "log-mel statistics"
 
 
 def raw_inputs(metric: str) -> str:
-    """Return what the raw inputs of an accuracy are."""
+    """Return the name of the raw inputs of an accuracy."""
     return RAW_SPEECH if metric in OF_SPEECH else RAW
 
 
@@ -32,7 +32,7 @@ SettingsPoint = tuple[tuple[str, Any], ...]  # data, network, epochs and evaluat
 
 @dataclass(frozen=True)
 class Room:
-    """Between which accuracies cells have something to say, each a mean over seeds, in percent."""
+    """Baseline accuracies of cells, each a mean over seeds, in percent."""
 
     metric: str
     point: SettingsPoint
@@ -42,38 +42,38 @@ class Room:
 
     @property
     def floor(self) -> float:
-        """The larger of raw inputs and the untrained network."""
+        """The larger accuracy of raw inputs and the untrained network, in percent."""
         return max(self.raw.mean, self.untrained.mean)
 
     @property
     def floor_is(self) -> str:
-        """Which of the two it is."""
+        """Name of the larger trivial baseline."""
         return self.raw_is if self.raw.mean >= self.untrained.mean else UNTRAINED
 
     @property
     def raw_is(self) -> str:
-        """What raw inputs are."""
+        """Name of the raw inputs."""
         return raw_inputs(self.metric)
 
     @property
     def ceiling(self) -> float:
-        """The network that was trained with labels."""
+        """Accuracy of the network trained with labels, in percent."""
         return self.labels.mean
 
     @property
     def room(self) -> float:
-        """How far the ceiling lies above the floor."""
+        """Headroom: supervised accuracy minus trivial baseline, in percentage points."""
         return self.ceiling - self.floor
 
     @property
     def in_words(self) -> str:
-        """The numbers in words."""
+        """The accuracies as text."""
         parts = [(self.raw_is, self.raw), (UNTRAINED, self.untrained), (LABELS, self.labels)]
         text = ", ".join(f"{name} {interval.mean:.1f}" for name, interval in parts)
         return f"{text}: headroom {self.room:.1f}"
 
     def record(self) -> dict[str, Any]:
-        """Return the numbers as `--json` has them."""
+        """Return the accuracies for `--json`."""
         return {
             "metric": self.metric,
             "raw": self.raw.mean,
@@ -86,7 +86,7 @@ class Room:
 
 
 class Rooms:
-    """The rooms of a scale's accuracies, from its finished baselines of all seeds."""
+    """Headroom of a scale's accuracies, from its finished baselines with all seeds."""
 
     def __init__(self, settings: Settings | None = None, baselines: Done | None = None) -> None:
         """Take what a scale says of its baselines (None: it has none) and the finished ones.
@@ -102,9 +102,9 @@ class Rooms:
         self._needed: dict[SettingsPoint, dict[str, str]] = {}
 
     def of(self, metric: str, cells: Iterable[Cell]) -> list[Room]:
-        """Return the room of a metric for each data set, network and evaluation of the cells.
+        """Return the headroom of a metric for each data set, network and evaluation of the cells.
 
-        Those of which a kind of baseline is not done, or does not measure the metric, are left out.
+        Combinations with an unfinished baseline, or one without this metric, are omitted.
         """
         if self._settings is None:
             return []
@@ -112,7 +112,7 @@ class Rooms:
         return [room for room in rooms if room is not None]
 
     def of_cell(self, metric: str, cell: Cell) -> Room | None:
-        """Return the room of a metric in a cell; None if it is not known."""
+        """Return the headroom of a metric in a cell; None if it is unknown."""
         point = self._point(metric, cell)
         if point is None:
             return None
@@ -130,7 +130,7 @@ class Rooms:
         )
 
     def are_missing(self, metric: str, cells: Iterable[Cell]) -> bool:
-        """Whether a kind of baseline that a metric of these cells needs is not done."""
+        """Return whether a baseline that a metric of these cells needs is unfinished."""
         if self._settings is None:
             return False
         points = dict.fromkeys(self._point(metric, cell) for cell in cells)
@@ -151,7 +151,7 @@ class Rooms:
 
 
 def apart(rooms: Sequence[Room]) -> list[str]:
-    """Return the settings that tell rooms apart, where their numbers differ."""
+    """Return the settings that distinguish headrooms with different numbers."""
     if len({(room.metric, room.in_words) for room in rooms}) == len(
         {room.metric for room in rooms}
     ):
@@ -160,7 +160,7 @@ def apart(rooms: Sequence[Room]) -> list[str]:
 
 
 def room_lines(rooms: Sequence[Room]) -> list[str]:
-    """Return each room of a metric in a line, with the settings that tell it from the others."""
+    """Return one line per headroom of a metric, with the settings that distinguish it."""
     names = apart(rooms) if rooms else []
     if not names:
         return [room.in_words for room in rooms[:1]]

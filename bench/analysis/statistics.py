@@ -1,18 +1,18 @@
-"""Means over seeds, contrasts of such means, and how sure they are.
+"""Means over seeds, contrasts between such means, and their uncertainty.
 
-Seeds are the independent draws. An effect is a weighted sum of means over seeds, one mean for each
-point of the grid. Its standard error comes from the spread of the seeds, in one of three ways that
-`analysis/spread.yaml` fixes beforehand:
+Seeds are independent samples. An effect is a weighted sum of means over seeds, one mean for each
+point of the grid. Its standard error comes from the variance over seeds, in one of three ways.
+`analysis/spread.yaml` fixes the way in advance:
 
-- *paired*: the sum is formed seed by seed, for what the seed moves (initial weights, order of the
-  data) then cancels; Student's interval with one degree of freedom less than seeds;
-- *pooled*: points of like spread share one variance, unless their own seeds refute it;
+- *paired*: the sum is computed for each seed, so effects common to a seed (initial weights, data
+  order) cancel. Student's interval with n - 1 degrees of freedom for n seeds;
+- *pooled*: points share one variance unless a test on their seeds rejects this;
 - *separate*: every point has its own variance, with Welch's degrees of freedom (Biometrika 34).
 
-There is no bootstrap here. Of three seeds there are ten different resamples, none beyond the values
-measured, and its 95 % interval covers the mean seven times in ten. Below two seeds there is no
-interval and no verdict. An interval covers what the training seed moves, nothing else: the test
-images are the same in every run.
+The bootstrap is not used: three seeds allow only ten different resamples, and its 95 % interval
+covers the mean in only 70 % of cases. With fewer than two seeds there is no interval and no
+verdict. An interval describes the variation over training seeds only; all runs use the same test
+images.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ How = Literal["paired", "pooled", "separate"]
 class Interval:
     """A mean over n seeds with its t-interval; low and high are None below two seeds.
 
-    Of several points n is the smallest number of seeds, and there is no one standard deviation.
+    For several points, n is the smallest number of seeds, and the standard deviation is undefined.
     """
 
     n: int
@@ -52,11 +52,11 @@ class Interval:
     high: float | None
 
     def inside(self, region: Region) -> bool:
-        """Return whether the whole interval lies in a region."""
+        """Return whether the interval lies entirely inside a region."""
         return self.low is not None and region.low <= self.low and self.high <= region.high  # type: ignore[operator]
 
     def widened(self, error: float) -> Interval:
-        """Return the interval with another, independent standard error added to that of seeds."""
+        """Return the interval widened by an independent standard error."""
         if self.low is None or self.high is None:
             return self
         half = (((self.high - self.low) / 2) ** 2 + (NORMAL * error) ** 2) ** 0.5
@@ -64,10 +64,10 @@ class Interval:
 
 
 def half_width(error: Any, freedom: Any, level: float = LEVEL) -> Any:
-    """Return half of Student's interval of means with these standard errors; arrays broadcast.
+    """Return the half-width of Student's interval for these standard errors.
 
     Args:
-        error: standard error of the mean.
+        error: standard error of the mean; arrays broadcast.
         freedom: degrees of freedom.
         level: confidence level, 0 to 1.
     """
@@ -76,7 +76,7 @@ def half_width(error: Any, freedom: Any, level: float = LEVEL) -> Any:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean of seeds or a contrast of means, its standard error and the degrees of freedom."""
+    """A mean over seeds or a contrast, with its standard error and degrees of freedom."""
 
     n: int
     mean: float
@@ -87,7 +87,7 @@ class Estimate:
     how: How = "separate"  # where the standard error comes from
 
     def interval(self, level: float = LEVEL) -> Interval:
-        """Return the interval that covers the mean with this probability."""
+        """Return the confidence interval at this level."""
         if isinf(self.error):
             return Interval(self.n, self.mean, self.std, None, None)
         half = float(half_width(self.error, self.freedom, level)) + self.reach
@@ -97,7 +97,7 @@ class Estimate:
         """Return the two-sided p-value of the t-test that the mean is 0.
 
         Args:
-            step: of the metric; seeds that agree to the bit have at least this much noise.
+            step: resolution of the metric. Bitwise equal seeds still have at least this much noise.
         """
         error = max(self.error, step / self.n**0.5)
         if error == 0:
@@ -105,7 +105,7 @@ class Estimate:
         return float(2 * scipy.special.stdtr(self.freedom, -abs(self.mean) / error))
 
     def p_outside(self, region: Region) -> float:
-        """Return the smallest p at which the interval of level 1 - p lies outside the region."""
+        """Return the smallest p for which the interval of level 1 - p lies outside the region."""
         distance = -region.margin(self.mean)
         if isinf(self.error) or distance <= self.reach:
             return 1.0
@@ -115,7 +115,7 @@ class Estimate:
 
     @property
     def smallest_effect(self) -> float | None:
-        """The distance from a bound that the interval excludes four times in five."""
+        """Minimum detectable distance from a bound, at 80 % power."""
         if isinf(self.error):
             return None
         half = half_width(self.error, self.freedom)
@@ -124,30 +124,30 @@ class Estimate:
 
 
 class Variance(NamedTuple):
-    """Of the seeds of one point or of several that share it."""
+    """Variance over the seeds of one point, or of several points that share it."""
 
     value: float
     freedom: int
 
 
 class NumbersBySeed(dict[int, float]):
-    """A point's number per seed; the mean and the variance are computed once, when all are in."""
+    """One number per seed of a point, with cached mean and variance."""
 
     @cached_property
     def mean(self) -> float:
-        """Over the seeds."""
+        """Mean over the seeds."""
         return float(np.mean([*self.values()]))
 
     @cached_property
     def variance(self) -> Variance | None:
-        """Of the seeds; None below two."""
+        """Variance over the seeds; None below two."""
         return pooled([[*self.values()]])
 
 
 class Term(NamedTuple):
-    """A point of the grid in a contrast: its weight, and its number per seed.
+    """One point of the grid in a contrast: its weight and its number per seed.
 
-    `alike`: a name that points which share a variance have in common; None: its own.
+    `alike`: name of the variance that points share; None if the point has its own.
     """
 
     weight: float
@@ -161,7 +161,7 @@ NONE_SHARED: Pools = MappingProxyType({})
 
 
 def pooled(groups: Iterable[Sequence[float]]) -> Variance | None:
-    """Return the variance that several points share; None if none has two seeds."""
+    """Return the shared variance of several points; None if no point has two seeds."""
     enough = [values for values in groups if len(values) > 1]
     freedom = sum(len(values) - 1 for values in enough)
     if not freedom:
@@ -173,16 +173,16 @@ def pooled(groups: Iterable[Sequence[float]]) -> Variance | None:
 def contrast(
     terms: Sequence[Term], how: How = "separate", pools: Pools = NONE_SHARED, offset: float = 0.0
 ) -> Estimate | None:
-    """Return the weighted sum of means, less the offset; None if no seed says anything.
+    """Return the weighted sum of means minus the offset; None if no seed has a value.
 
-    Paired over the seeds that all points have, where there are two; without an error where a point
-    has less than two seeds.
+    The estimate is paired if all points share at least two seeds. It has no standard error if a
+    point has fewer than two seeds.
 
     Args:
         terms: the points of the grid with their weights and their numbers per seed.
-        how: where the standard error comes from: paired, pooled or separate.
+        how: estimate of the standard error: paired, pooled or separate.
         pools: shared variances, for `pooled`.
-        offset: what is subtracted from the sum.
+        offset: number to subtract from the sum.
     """
     counts = [len(term.values) for term in terms]
     if min(counts) == 0:
@@ -202,12 +202,12 @@ def contrast(
 
 
 def sure_to_a_step(estimate: Estimate, step: float | None) -> Estimate:
-    """Return an estimate that seeds with equal values do not make surer than the metric's step.
+    """Return an estimate whose error reflects the metric's resolution if all seeds are equal.
 
     Args:
-        estimate: of a mean or contrast.
-        step: the smallest step in which the metric moves; 0 of exact numbers, None if not known:
-            then equal values say nothing of how sure the mean is.
+        estimate: a mean or contrast.
+        step: resolution of the metric; 0 for exact numbers. None means unknown: equal values then
+            give no standard error.
     """
     if estimate.error > SAME * max(1.0, abs(estimate.mean)):
         return estimate
@@ -243,10 +243,10 @@ def _satterthwaite(terms: Sequence[Term], pools: Pools) -> Estimate:
 
 
 def t_interval(values: Sequence[float], level: float = LEVEL) -> Interval:
-    """Return the mean and Student's interval for it, from independent normal values.
+    """Return the mean and its Student interval for independent normal values.
 
     Raises:
-        ValueError: no value at all.
+        ValueError: there are no values.
     """
     if not values:
         raise ValueError("an interval needs at least one value")
@@ -256,9 +256,10 @@ def t_interval(values: Sequence[float], level: float = LEVEL) -> Interval:
 
 
 def estimate(mine: Mapping[int, float], theirs: Mapping[int, float]) -> Estimate | None:
-    """Return how far `mine` lies above `theirs`, each a number per seed; None below two seeds.
+    """Return the mean difference `mine` - `theirs`; None below two seeds.
 
-    Paired over the seeds that both have, if there are two; else by Welch where each side has two.
+    The estimate is paired if both sides share at least two seeds. Otherwise it uses Welch's method
+    if each side has two seeds.
     """
     difference = contrast(
         [Term(1.0, NumbersBySeed(mine)), Term(-1.0, NumbersBySeed(theirs))], "paired"

@@ -1,7 +1,7 @@
-"""The words in which results are judged: of a value or an effect, and of a claim.
+"""Verdicts on values, effects and claims.
 
-One rule holds everywhere: what lies inside is confirmed, what lies wholly outside is refuted, and
-whatever is neither cannot be told. The interval is the 95 % interval over seeds.
+An interval inside the required region confirms, an interval entirely outside refutes, and any other
+interval leaves the verdict open. Intervals are 95 % intervals over seeds.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from bench.analysis.statistics import Interval
 
 
 class Verdict(StrEnum):
-    """What measuring says of a published value or effect."""
+    """Verdict on a published value or effect."""
 
     SAME = "same"
     SMALLER = "smaller"
@@ -27,12 +27,12 @@ class Verdict(StrEnum):
 
     @property
     def refutes(self) -> bool:
-        """Whether the published number was measured and came out otherwise."""
+        """Whether the measured value refutes the published one."""
         return self in (Verdict.SMALLER, Verdict.LARGER, Verdict.OPPOSITE, Verdict.DIFFERS)
 
 
 class ClaimVerdict(StrEnum):
-    """What the results say of a claim, from worst to best."""
+    """Verdict on a claim, from worst to best."""
 
     FAILS = "fails"
     NOT_SEEN = "not seen at this scale"  # outside what is required, at a reduced scale
@@ -43,7 +43,7 @@ class ClaimVerdict(StrEnum):
 
 
 class EvidenceKind(StrEnum):
-    """Kinds of evidence; nothing is counted over several of them."""
+    """Kind of evidence; counts never mix kinds."""
 
     IMAGES = "images at the published protocol"
     IMAGES_REDUCED = "images at a reduced scale"
@@ -67,11 +67,12 @@ VerdictWithReason = tuple[Verdict, str | None]
 
 
 def kind_of_evidence(experiment: str, protocol: str) -> EvidenceKind:
-    """Return which kind of evidence cells are.
+    """Return the kind of evidence of cells.
 
     Args:
-        experiment: of the cells; what is no identity, toy or speech works on images.
-        protocol: of their scale: published or reduced.
+        experiment: experiment of the cells. Those other than identities, toys and speech use
+            images.
+        protocol: protocol of their scale: published or reduced.
     """
     if experiment in IDENTITY:
         return EvidenceKind.IDENTITIES
@@ -90,14 +91,15 @@ def judge_value(
     comparable: bool = True,
     nothing: float | None = None,
 ) -> VerdictWithReason:
-    """Return the verdict on a published value or on a gain published as one number.
+    """Return the verdict on a published value or gain.
 
     Args:
-        published: the published number, None if none is readable.
-        reach: how far off still counts as the same: tolerance and rounding, in the metric's unit.
-        measured: the mean over seeds, None if nothing was measured.
-        comparable: whether the protocol is the published one.
-        nothing: what the metric gives where nothing is learned; None: it tells that by itself.
+        published: the published number; None if it cannot be read from the paper.
+        reach: largest difference that counts as equal (tolerance plus rounding), in the unit of the
+            metric.
+        measured: the mean over seeds; None if nothing was measured.
+        comparable: whether the cells follow the published protocol.
+        nothing: metric value without learning. None skips this check.
     """
     if measured is None or published is None:
         return Verdict.NOT_MEASURED, None
@@ -120,12 +122,12 @@ def judge_value(
 def judge_effect(
     published: float, half_unit: float, measured: Interval | None
 ) -> VerdictWithReason:
-    """Return the verdict on a published difference of two numbers, in its own direction.
+    """Return the verdict on a published difference, in its published direction.
 
     Args:
         published: the published effect.
-        half_unit: how much of it rounding may have hidden.
-        measured: the measured one with its interval.
+        half_unit: largest rounding error of the published effect.
+        measured: the measured effect with its interval.
     """
     if measured is None:
         return Verdict.NOT_MEASURED, None
@@ -149,5 +151,5 @@ def judge_effect(
 
 
 def worst(verdicts: Iterable[ClaimVerdict]) -> ClaimVerdict:
-    """Return the worst of several verdicts; not tested where there is none."""
+    """Return the worst of several verdicts; `not tested` if there is none."""
     return min(verdicts, key=list(ClaimVerdict).index, default=ClaimVerdict.NOT_TESTED)

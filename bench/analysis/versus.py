@@ -1,4 +1,4 @@
-"""Two methods, or two losses, in one suite: how far one lies above the other."""
+"""Comparison of two methods or two losses in one suite."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _OWN = {"method": OWN_OF_METHOD, "loss": OWN_OF_LOSS}
 
 @dataclass(frozen=True)
 class Unequal:
-    """A setting that the two sides do not share although it is no part of what they are."""
+    """A setting that differs between the sides but is not part of the method or loss."""
 
     setting: str
     first: tuple[Scalar, ...]  # its values on the first side
@@ -28,9 +28,9 @@ class Unequal:
 
 @dataclass(frozen=True)
 class Lead:
-    """How far the first lies above the second: the mean over the points that a suite has of both.
+    """Mean lead of the first over the second, over the points that a suite has of both.
 
-    Where settings of the training differ too, the difference is not that of the two alone.
+    If other training settings differ too, they may contribute to the difference.
     """
 
     metric: str
@@ -42,7 +42,7 @@ class Lead:
 
     @property
     def sign(self) -> int:
-        """1 where the first lies above, -1 where the second does, 0 where neither is sure."""
+        """1 if the first is higher, -1 if the second is higher, 0 if undecided."""
         low, high = self.difference.low, self.difference.high
         if low is None or high is None:
             return 0
@@ -50,12 +50,12 @@ class Lead:
 
 
 def setting_of(first: str, second: str, cells: Sequence[Cell]) -> str | None:
-    """Return the setting that has both values among the cells; None if none has.
+    """Return the setting that takes both values among the cells; None if there is none.
 
     Args:
         first: a method or a loss.
-        second: another one.
-        cells: the cells to look among.
+        second: another method or loss.
+        cells: the cells to search.
     """
     for name in SETTINGS:
         values = {cell.settings.get(name) for cell in cells}
@@ -65,10 +65,10 @@ def setting_of(first: str, second: str, cells: Sequence[Cell]) -> str | None:
 
 
 def sides(setting: str, first: str, second: str) -> tuple[Where, Where]:
-    """Return which cells are the first's and which the second's.
+    """Return the cells of the first and of the second side.
 
     Args:
-        setting: the setting that has both values.
+        setting: the setting that takes both values.
         first: its value on the first side.
         second: its value on the second side.
     """
@@ -78,18 +78,17 @@ def sides(setting: str, first: str, second: str) -> tuple[Where, Where]:
 def lead(
     measured: Measured, cells: Sequence[Cell], setting: str, first: str, second: str, metric: str
 ) -> Lead | None:
-    """Return the lead of the first over the second; None if no seed has both sides.
+    """Return the mean lead of the first over the second; None if no seed has both sides.
 
-    Cells are compared where they agree in all settings that do not follow from the one that tells
-    the two apart.
+    Compared cells agree in all settings except `setting` and those that follow from it.
 
     Args:
-        measured: the cells of a suite at a scale, and the finished ones among them.
-        cells: those that are compared, where they are finished and have the metric.
-        setting: that has both values (`setting_of`).
-        first: its value on one side.
-        second: its value on the other.
-        metric: the cells'.
+        measured: all cells of a suite at a scale and the metrics of the finished ones.
+        cells: the cells to compare; only finished ones with the metric count.
+        setting: the setting that takes both values (`setting_of`).
+        first: its value on the first side.
+        second: its value on the second side.
+        metric: name of the metric.
     """
     where, than = sides(setting, first, second)
     check = Exceeds(check="exceeds", metric=metric, where=where, than=than, mean=True)
