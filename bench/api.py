@@ -1,4 +1,4 @@
-"""What `import bench` offers in Python: the verbs of the command line, answered as tables.
+"""Python API of `import bench`: the commands of the command line, returning tables.
 
 Settings have the names that suite files give them; `docs/reference/python.md` lists every column.
 """
@@ -48,23 +48,23 @@ def load(
     """Return the measurements of a suite: one row per finished cell and metric.
 
     Args:
-        suite: its name, or the path of its file.
-        scale: one of the suite's; default: its own.
+        suite: name of the suite or path of its file.
+        scale: one of the suite's scales; default: the suite's default scale.
         where: only cells with these settings: `{"K": [64, 128], "loss": "dcl"}`.
-        seeds: replace the suite's own.
+        seeds: seeds that replace those of the suite.
         results: the folder of results, or of tables that `bench export` wrote; default:
-            BENCH_RESULTS, else `results`. For suites of which that folder has no cell, the
-            reference results answer, which come with bench; a line on standard error says so.
+            BENCH_RESULTS, else `results`. If the folder has no cell of the suite, the reference
+            results of the package are used, and a line on standard error reports this.
         suites: the folder of suite files; default: BENCH_SUITES, else `suites`.
 
     Returns:
         Columns: `suite`, `scale`, `cell` (the id), `experiment`, `seed`, `metric`, `value`
-        (accuracies in percent, losses and mutual information in nats), `doubt` (why the value
-        is unreliable; missing if it is reliable), then each setting by its name in suite files.
+        (accuracies in percent, losses and mutual information in nats), `doubt` (why the value is
+        unreliable; missing if it is reliable), then each setting by its name in suite files.
 
     Raises:
-        BenchError: a mistake in one of the arguments or in the suite.
-        NothingMeasured: no cell is finished; the line says which command computes them.
+        BenchError: an argument or the suite is invalid.
+        NothingMeasured: no cell is finished. The message names the command that computes them.
 
     Examples:
         >>> import bench
@@ -86,17 +86,18 @@ def histories(
     results: Folder = None,
     suites: Folder = None,
 ) -> pd.DataFrame:
-    """Return what was recorded during training: a row per finished cell, record and metric.
+    """Return the values recorded during training: one row per finished cell, record and metric.
 
-    Tables that were exported without `--histories` have only the metrics that the suite's figures
-    read; for some suites, none.
+    Tables exported without `--histories` contain only the metrics in the suite's figures. For some
+    suites they contain none.
 
     Args:
-        suite, scale, where, seeds, results, suites: as `load` takes them.
+        suite, scale, where, seeds, results, suites: as for `load`.
 
     Returns:
-        Columns: `suite`, `scale`, `cell`, `seed`, `step`, `epoch` (missing of toys), `metric`,
-        `value`, then the settings that distinguish the cells (`load` has all of them, by `cell`).
+        Columns: `suite`, `scale`, `cell`, `seed`, `step`, `epoch` (missing for toys), `metric`,
+        `value`, then the settings that distinguish the cells (`load` returns all settings by
+        `cell`).
 
     Raises:
         BenchError, NothingMeasured: as `load`; also if no finished cell has a history.
@@ -128,10 +129,10 @@ def arrays(
     results: Folder = None,
     suites: Folder = None,
 ) -> dict[str, dict[str, np.ndarray[Any, Any]]]:
-    """Return the arrays that finished cells keep (histograms, points), by cell id and name.
+    """Return the arrays of finished cells (histograms, points), by cell id and name.
 
     Args:
-        suite, scale, where, seeds, results, suites: as `load` takes them.
+        suite, scale, where, seeds, results, suites: as for `load`.
 
     Raises:
         BenchError, NothingMeasured: as `load`.
@@ -150,19 +151,20 @@ def arrays(
 def published(
     paper: str | None = None, artifact: str | None = None, *, suites: Folder = None
 ) -> pd.DataFrame:
-    """Return the published values of the papers: a row per value.
+    """Return the published values of the papers: one row per value.
 
     Args:
-        paper: its id, `dcl`; `bench papers` lists them; default: all.
-        artifact: one of the paper's tables or figures, `table-1`; default: all.
-        suites: as `load` takes it; papers next to that folder count too.
+        paper: id of the paper, such as `dcl`; `bench papers` lists the ids; default: all.
+        artifact: a table or figure of the paper, such as `table-1`; default: all.
+        suites: as for `load`; papers next to that folder are included.
 
     Returns:
-        Columns: `paper`, `artifact`, `metric`, `value`, `std`, `unit`, `source` (whom the paper
-        quotes), `note`, then the settings of the value, as the paper names them.
+        Columns: `paper`, `artifact`, `metric`, `value`, `std`, `unit`, `source` (the publication
+        that the paper quotes), `note`, then the settings of the value, with the names used in the
+        paper.
 
     Raises:
-        BenchError: no such paper or artifact.
+        BenchError: the paper or artifact does not exist.
 
     Examples:
         >>> import bench
@@ -181,19 +183,20 @@ def published(
 def others(
     source: str | None = None, *, suite: str | None = None, suites: Folder = None
 ) -> pd.DataFrame:
-    """Return what other projects measured: a row per number, in percent.
+    """Return the numbers measured by other projects, in percent: one row per number.
 
     Args:
-        source: only the numbers of this source; `bench others` lists the sources.
-        suite: only the numbers next to the published ones that this suite compares.
-        suites: as `load` takes it.
+        source: restrict to this source; `bench others` lists the sources.
+        suite: restrict to numbers of published values that this suite compares.
+        suites: as for `load`.
 
     Returns:
         The columns of a row of `bench others SOURCE --json`, then the settings that the source
-        states. With a suite `artifact`, `published_row` and `published` stand first.
+        states. If a suite is given, the columns `artifact`, `published_row` and `published` come
+        first.
 
     Raises:
-        BenchError: no such source or suite, or both are given.
+        BenchError: the source or suite does not exist, or both are given.
 
     Examples:
         >>> import bench
@@ -224,17 +227,17 @@ def others(
 def questions(
     name: str | None = None, *, results: Folder = None, suites: Folder = None
 ) -> pd.DataFrame:
-    """Return what papers, other projects and runs here found on disputed questions.
+    """Return the effects that papers, other projects and our runs found for disputed questions.
 
     Args:
         name: one question, such as "dcl-small-batch"; None: all.
-        results, suites: as `load` takes them.
+        results, suites: as for `load`.
 
     Returns:
-        A row per effect: `question`, then the columns of the effects of `bench questions --json`.
+        One row per effect: `question`, then the columns of the effects of `bench questions --json`.
 
     Raises:
-        BenchError: no such question, or no such folder.
+        BenchError: the question or a folder does not exist.
 
     Examples:
         >>> import bench
@@ -259,18 +262,18 @@ def compare(
     results: Folder = None,
     suites: Folder = None,
 ) -> pd.DataFrame:
-    """Return measured and published values with verdicts: a row per value and interpretation.
+    """Return measured and published values with verdicts: one row per value and interpretation.
 
     Args:
-        suite, scale, where, seeds, results, suites: as `load` takes them.
+        suite, scale, where, seeds, results, suites: as for `load`.
 
     Returns:
-        The columns of `bench compare --json`, `row` as one column per setting of the published row,
-        at the end. `others` has each number of other projects with its source; verdicts do
-        not use it.
+        The columns of `bench compare --json`, with one column per setting of the published row at
+        the end. `others` lists the numbers of other projects with their sources; verdicts do not
+        use them.
 
     Raises:
-        BenchError, NothingMeasured: as `load`; cells may be missing.
+        BenchError, NothingMeasured: as for `load`. Missing cells raise no error.
 
     Examples:
         >>> import bench
@@ -290,20 +293,21 @@ def claims(
     results: Folder = None,
     suites: Folder = None,
 ) -> pd.DataFrame:
-    """Return the papers' claims, in our words, and what the results say of them.
+    """Return the papers' claims, in our words, with verdicts.
 
     Args:
-        suite: a row per check of its claims; None: a row per claim and scale that has results,
-            and `overall`, the verdict over all scales.
-        paper: only the claims of this one; not with a suite.
-        scale: one of the suite's; default: its own. Without a suite: only this scale.
-        results, suites: as `load` takes them.
+        suite: return one row per check of this suite's claims. None returns one row per claim and
+            scale with results, and `overall`, the verdict over all scales.
+        paper: restrict to the claims of this paper; not allowed with a suite.
+        scale: one of the suite's scales; default: the suite's default scale. Without a suite:
+            restrict to this scale.
+        results, suites: as for `load`.
 
     Returns:
         The columns of `bench claims --json`.
 
     Raises:
-        BenchError: a mistake in one of the arguments, or no such folder.
+        BenchError: an argument is invalid or a folder does not exist.
 
     Examples:
         >>> import bench
@@ -336,21 +340,23 @@ def run(
     jobs: int | None = None,
     retry_failed: bool = False,
 ) -> dict[str, Any]:
-    """Compute the missing cells of a suite, as `bench run` does; return when all have ended.
+    """Compute the missing cells of a suite like `bench run`; return when all have ended.
 
     Args:
-        suite, scale, where, seeds, results, suites: as `load` takes them.
-        changes: settings that replace the suite's, as `--set`: these cells are not part of it.
+        suite, scale, where, seeds, results, suites: as for `load`.
+        changes: settings that replace the suite's, like `--set`. The cells are then not part of the
+            suite.
         data: the folder of data sets; default: BENCH_DATA, else `datasets`.
         executor: `local` (worker processes), `inline` (this process) or `slurm`.
-        jobs: workers; default: one per GPU, or one per core.
+        jobs: number of workers; default: one per GPU, or one per core without GPUs.
         retry_failed: whether failed cells are tried again.
 
     Returns:
-        How many cells are `done`, `failed` and `missing`, and the `failures` with their reasons.
+        The numbers of `done`, `failed` and `missing` cells, and the `failures` with their reasons.
 
     Raises:
-        BenchError: a mistake, missing data, or a full disk. A failed cell raises nothing.
+        BenchError: an argument is invalid, data are missing, or the disk is full. Failed cells
+            raise no error.
         KeyboardInterrupt: the run was interrupted; finished cells are kept.
 
     Examples:
@@ -377,22 +383,23 @@ def run(
 def load_encoder(
     cell: str | Path, *, results: Folder = None, suites: Folder = None, data: Folder = None
 ) -> "LoadedEncoder":
-    """Return the trained encoder of a cell, and the function that prepares its input.
+    """Return the trained encoder of a cell and the function that prepares its input.
 
     Args:
-        cell: its id, as in the column `cell` of `load`; or a folder that
-            `bench export --as safetensors` wrote.
-        results, suites: as `load` takes them.
-        data: the folder of data sets, for the pixels' mean and deviation of a `folder:` set.
+        cell: id of the cell, as in the column `cell` of `load`, or a folder written by `bench
+            export --as safetensors`.
+        results, suites: as for `load`.
+        data: the folder of data sets; needed for the pixel mean and standard deviation of a
+            `folder:` set.
 
     Returns:
-        `encoder`, a torch module in evaluation mode from float32 (B, 3, S, S) to the features
-        (B, D) that the cell's evaluations read, and `preprocess`, which turns a PIL image or uint8
+        `encoder`, a torch module in evaluation mode from float32 (B, 3, S, S) to the features (B,
+        D) that the cell's evaluations read, and `preprocess`, which turns a PIL image or uint8
         pixels (3, H, W) or (B, 3, H, W) into the encoder's input.
 
     Raises:
-        BenchError: no such cell, or no encoder of it in `results` (tables hold none): the line
-            says which command makes one.
+        BenchError: the cell does not exist, or `results` has no encoder for it (exported tables
+            have none). The message names the command that trains one.
 
     Examples:
         >>> import bench, torch
@@ -448,14 +455,14 @@ def _done(selection: Selection) -> Done:
 
 
 def text_of(argument: str, given: Any, what: str) -> str:
-    """Return a text or path as text.
+    """Check that an argument is text or a path, and return it as text.
 
     Args:
-        argument: its name, for messages.
-        what: what is expected, in words.
+        argument: name of the argument, for messages.
+        what: description of the expected value, for messages.
 
     Raises:
-        BenchError: it is neither.
+        BenchError: the value is neither text nor a path.
     """
     if not isinstance(given, str | os.PathLike):
         raise BenchError(f"{argument} {given!r}: expected {what}")
@@ -463,10 +470,10 @@ def text_of(argument: str, given: Any, what: str) -> str:
 
 
 def values_of(argument: str, settings: SettingValues | None) -> Selected:
-    """Return the values of each setting.
+    """Return a list of values for each setting.
 
     Raises:
-        BenchError: they are not a mapping, or a value has no type of a setting.
+        BenchError: the argument is not a mapping, or a value has the wrong type.
     """
     if settings is None:
         return {}
@@ -486,10 +493,10 @@ def _listed(place: str, value: Any) -> list[Scalar]:
 
 
 def whole_numbers(argument: str, numbers: Iterable[int] | None) -> list[int] | None:
-    """Return the numbers of an argument; None if it is not given.
+    """Return the integers of an argument; None if it is not given.
 
     Raises:
-        BenchError: they are not whole numbers from 0, or there are none.
+        BenchError: the argument is empty or not a sequence of non-negative integers.
     """
     if numbers is None:
         return None

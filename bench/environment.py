@@ -1,4 +1,4 @@
-"""What the environment and the machine say: settings, place among other processes, GPUs."""
+"""Settings from the environment, process rank and GPUs of this machine."""
 
 import math
 import os
@@ -14,7 +14,7 @@ def seconds_between_checkpoints() -> float:
     """Return BENCH_CHECKPOINT_S, 30 s by default.
 
     Raises:
-        BenchError: it is no number of seconds.
+        BenchError: the variable is not a number of seconds.
     """
     text = os.environ.get("BENCH_CHECKPOINT_S", "30")
     try:
@@ -27,12 +27,12 @@ def seconds_between_checkpoints() -> float:
 
 
 def cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class ProcessPlace(NamedTuple):
-    """Which of the processes that were started together this one is."""
+    """Position of this process among processes that were started together."""
 
     rank: int = 0
     world_size: int = 1
@@ -41,12 +41,12 @@ class ProcessPlace(NamedTuple):
 
 
 def place() -> ProcessPlace:
-    """Return this process's place among those of torchrun, or of a job's tasks.
+    """Return this process's position among those of torchrun or of a job's tasks.
 
-    Tasks are submitit's, or those of a Slurm step (`srun -n 4 ...`); a batch script is no step.
+    Tasks come from submitit or a Slurm step (`srun -n 4 ...`). A batch script is not a step.
 
     Raises:
-        BenchError: a variable is no number.
+        BenchError: an environment variable is not a number.
     """
     torchrun = ("RANK", "WORLD_SIZE", "LOCAL_RANK")
     if all(name in os.environ for name in (*torchrun, "MASTER_ADDR", "MASTER_PORT")):
@@ -58,7 +58,7 @@ def place() -> ProcessPlace:
 
 
 def this_job() -> str:
-    """Return the Slurm job that this process is a part of: 17, or 17_3 in an array; "": none."""
+    """Return the Slurm job of this process: 17, or 17_3 in an array; "" without a job."""
     array, index = (os.environ.get(f"SLURM_ARRAY_{part}_ID") for part in ("JOB", "TASK"))
     return f"{array}_{index}" if array and index else os.environ.get("SLURM_JOB_ID", "")
 
@@ -76,14 +76,14 @@ def _whole(name: str) -> int:
 
 
 def extra(module: str, what: str) -> Any:
-    """Return a module of a package that is no dependency of bench.
+    """Import and return a module of an optional dependency.
 
     Args:
-        module: its name.
-        what: needs it: the option, in words.
+        module: name of the module.
+        what: the option that needs the module, for the message.
 
     Raises:
-        BenchError: it is not installed.
+        BenchError: the package is not installed.
     """
     try:
         return import_module(module)
@@ -95,7 +95,7 @@ def extra(module: str, what: str) -> Any:
 
 
 def visible_gpus() -> list[str]:
-    """Return the CUDA devices that may be used, as CUDA_VISIBLE_DEVICES names them."""
+    """Return the visible CUDA devices, as named in CUDA_VISIBLE_DEVICES."""
     chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
     if chosen is not None:
         return [name.strip() for name in chosen.split(",") if name.strip()]
@@ -107,7 +107,7 @@ def visible_gpus() -> list[str]:
 
 
 def slots(jobs: int | None) -> list[str | None]:
-    """Return one entry per worker, its GPU or None: `jobs`, else one per GPU, else one per core."""
+    """Return the GPU, or None, of each worker: `jobs` workers, else one per GPU, else per core."""
     gpus = visible_gpus()
     count = jobs or len(gpus) or cores()
     return [gpus[i % len(gpus)] if gpus else None for i in range(count)]

@@ -1,22 +1,22 @@
-"""What can go wrong, as a tree.
+"""Exception hierarchy.
 
 BenchError                a user's mistake: one clear line, exit status 2
 |-- SuiteError            a suite file: unknown key, wrong type, empty axis, unknown artifact
-|-- PublishedError        a question about a paper, artifact or claim that does not exist
+|-- PublishedError        an unknown paper, artifact or claim, or invalid published data
 |-- StoreError            the results folder: not writable, a record that cannot be read
-|   `-- Damaged           a file of it is not what was written
-|-- NothingMeasured       no result there to answer with: exit status 3
+|   `-- Damaged           a results file was changed or is corrupt
+|-- NothingMeasured       no results exist: exit status 3
 |-- LaunchError           a run that cannot start: no GPU of that number, nothing started to resume
-`-- DataError             a data set that cannot be had
-    |-- DataMissing       it is not where it should be
-    `-- DataTorn          a file of it is damaged
-CellFailure               one cell could not be computed; the others go on
+`-- DataError             a data set that cannot be used
+    |-- DataMissing       the data set is missing
+    `-- DataTorn          a file of the data set is damaged
+CellFailure               one cell could not be computed; others continue
 |-- Diverged              a loss or estimate is not finite
-`-- DataFailure           a data set is missing, torn or too small for the cell
-Interrupted               the work was told to stop; it can be resumed
-|-- DiskFailure           by a disk that is full, over quota, read-only or broken
-|-- Preempted             by Slurm, which takes the machine back or has reached a time limit
-`-- RankLost              another rank of a run on several ended without a word
+`-- DataFailure           a data set is missing, damaged or too small for the cell
+Interrupted               the run was asked to stop; it can be resumed
+|-- DiskFailure           the disk is full, over quota, read-only or broken
+|-- Preempted             Slurm preempts the job, or its time limit is reached
+`-- RankLost              another rank ended without an error message
 """
 
 from collections.abc import Iterable
@@ -30,27 +30,27 @@ INTERRUPTED = 130  # exit status
 
 
 class BenchError(Exception):
-    """A user's mistake, in one line: the place, the value found, the rule or the remedy."""
+    """A user's mistake, in one line: the place, the value found, and the rule or remedy."""
 
 
 class SuiteError(BenchError):
-    """A suite file does not say what a suite must say."""
+    """A suite file is invalid."""
 
 
 class PublishedError(BenchError):
-    """A paper, artifact or claim that the published values do not hold."""
+    """A paper, artifact or claim is unknown, or published data are invalid."""
 
 
 class StoreError(BenchError):
-    """The results folder cannot be used as asked."""
+    """The results folder cannot be used."""
 
 
 class Damaged(StoreError):
-    """A file of the results is not what was written; what rests on it counts as missing."""
+    """A results file was changed or is corrupt; results that depend on it count as missing."""
 
 
 class NothingMeasured(BenchError):
-    """There is no result to answer with: exit status 3."""
+    """No results exist: exit status 3."""
 
 
 class LaunchError(BenchError):
@@ -58,15 +58,15 @@ class LaunchError(BenchError):
 
 
 class DataError(BenchError):
-    """A data set cannot be had: the place and the remedy, in one line."""
+    """A data set cannot be used; the message has the path and the remedy, in one line."""
 
 
 class DataMissing(DataError):
-    """A data set is not where it should be."""
+    """A data set is missing."""
 
 
 class DataTorn(DataError):
-    """A file of a data set is damaged or not what it should be."""
+    """A file of a data set is damaged."""
 
 
 class CellFailure(Exception):
@@ -76,31 +76,31 @@ class CellFailure(Exception):
 
 
 class Diverged(CellFailure):
-    """A loss or an estimate became infinite or not a number."""
+    """A loss or estimate became infinite or NaN."""
 
     reason = "diverged"
 
 
 class DataFailure(CellFailure):
-    """The cell's data cannot be had."""
+    """The data of a cell are missing, damaged or too few."""
 
     reason = "data"
 
 
 class Interrupted(BaseException):
-    """The process was told to stop (SIGTERM, SIGINT, or its launcher is gone)."""
+    """The process was asked to stop (SIGTERM, SIGINT, or its launcher ended)."""
 
 
 class DiskFailure(Interrupted):
-    """A file cannot be written, whatever is in it: one line with its path."""
+    """A file cannot be written; the message is one line with its path."""
 
 
 class Preempted(Interrupted):
-    """The process was warned that its job is about to be ended."""
+    """The job will be ended soon."""
 
 
 class RankLost(Interrupted):
-    """Another of the processes that compute a cell together cannot be reached any more."""
+    """Another process that computes the same cell cannot be reached."""
 
 
 MOST_LISTED = 16  # words that an error line lists in full
@@ -108,14 +108,14 @@ NEAREST = 8  # of more than that
 
 
 def choices(value: str, allowed: list[str], listed_by: str | None = None) -> str:
-    """Return the end of an error line: near matches, if any, and what is allowed.
+    """Return the end of an error message: near matches, if any, and allowed values.
 
-    Of a long list only the words nearest to `value` are named.
+    For a long list, only the words nearest to `value` are named.
 
     Args:
-        value: the word that is not.
-        allowed: the words that are.
-        listed_by: the command that shows them, where they are too many for a line.
+        value: the unknown word.
+        allowed: the allowed words.
+        listed_by: the command that lists all allowed words, for long lists.
     """
     begun = [name for name in allowed if name.startswith((f"{value}-", f"{value}_"))]
     same = [name for name in allowed if name.lower() == value.lower()]

@@ -1,4 +1,4 @@
-"""What is computed: a typed, frozen, hashed record per experiment. No torch, no files."""
+"""Cells: a typed, frozen, hashed record per experiment, without torch and files."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -43,7 +43,7 @@ CELLS: dict[str, type[Cell]] = {
 
 
 def id_of(experiment: str, fields: Mapping[str, Any]) -> str | None:
-    """Return the id of the cell with these fields; None: this code has no such cell."""
+    """Return the id of the cell with these fields; None if this version has no such cell."""
     kind = CELLS.get(experiment)
     if kind is None or fields.get("version") != kind.model_fields["version"].default:
         return None

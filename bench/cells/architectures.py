@@ -14,10 +14,10 @@ Arch = (
 
 
 class Architecture(NamedTuple):
-    """A residual network: its blocks a stage, what kind of block it repeats, how wide it is.
+    """A residual network: blocks per stage, block type and width.
 
-    Stage i has widening * width * 2**i channels, times 4 behind bottlenecks; every stage after the
-    first halves height and width.
+    Stage i has widening * width * 2**i channels, times 4 for bottleneck blocks. Each stage after
+    the first halves height and width.
     """
 
     blocks: tuple[int, ...]
@@ -49,25 +49,25 @@ def alexnet_channels(width: int) -> tuple[int, ...]:
 
 
 def alexnet_units(width: int) -> int:
-    """Return the units of its two full layers; 4096 at width 64."""
+    """Return the units of the small AlexNet's two fully connected layers; 4096 at width 64."""
     return 64 * width
 
 
 def alexnet_size(size: int) -> int:
-    """Return height and width behind its last pooling."""
+    """Return the height and width after the last pooling layer of the small AlexNet."""
     for _ in ALEXNET_POOLED:
         size = (size - 3) // 2 + 1
     return size
 
 
 def timm_name(arch: str, stem: Stem, width: int, colour: str) -> str | None:
-    """Return what timm calls the network, whose parameters have the same names; None: nothing.
+    """Return the network's name in timm; None if timm has no network with these parameters.
 
     Args:
         arch: name of the architecture.
-        stem: the first layers.
+        stem: type of the first layers.
         width: channels of the first block.
-        colour: which channels the encoder sees.
+        colour: input channels of the encoder.
     """
     same = stem == "imagenet" and width == TIMM_WIDTH and colour == "rgb"
     return arch if same and arch in TIMM else None

@@ -1,6 +1,6 @@
-"""The settings of `pretrain`, axis by axis, and the evaluations of a trained encoder.
+"""Settings of `pretrain`, grouped by axis, and the evaluations of a trained encoder.
 
-A setting that came after the first results is `later`: at its default it enters no id.
+A setting added after the first results is declared with `later`: cell ids omit it at its default.
 """
 
 from collections.abc import Mapping
@@ -34,13 +34,13 @@ ViewSet = Literal[
 
 
 class Axis(Record):
-    """Settings of one axis; the text below each is its description, in the schema too."""
+    """Settings of one axis; the docstring below each setting is its description in the schema."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
 
 class ImageSet(Axis):
-    """The images."""
+    """Data set of images."""
 
     dataset: Annotated[str, Field(min_length=1)]
     """The name of a data set: see `bench datasets`."""
@@ -53,9 +53,9 @@ class ImageSet(Axis):
 
 
 class PlainImages(ImageSet):
-    """Images of which one view is seen at a time, and nothing else can be set.
+    """Images with one view at a time and no further settings.
 
-    The constants are settings of `DataAndViews`, which sources of images ask every cell for.
+    The constants replace the settings of `DataAndViews` that image sources read from every cell.
     """
 
     pretrain_on: ClassVar[str] = "train"
@@ -86,7 +86,7 @@ class DataAndViews(ImageSet):
 
 
 def training_images(cell: PlainImages | DataAndViews) -> TrainingImages | None:
-    """Return the images that a cell trains on; None if the data set's size is not known."""
+    """Return the number of images that a cell trains on; None if it is unknown."""
     size = size_of(cell.dataset, cell.held_out)
     if size is None:
         return None
@@ -95,13 +95,13 @@ def training_images(cell: PlainImages | DataAndViews) -> TrainingImages | None:
 
 
 def images_an_epoch(cell: PlainImages | DataAndViews) -> int:
-    """Return how many images a cell trains on, guessed where the size is not known."""
+    """Return the number of images per epoch, estimated if the data set's size is unknown."""
     images = training_images(cell)
     return images.taken if images else cell.train_images or GUESS.train
 
 
 class Encoder(Axis):
-    """The network that learns."""
+    """The network to train."""
 
     arch: Arch
     """The backbone; `small` has three residual blocks, for small images on a CPU; `small-alexnet`
@@ -140,7 +140,7 @@ class Encoder(Axis):
 
 
 class ComparisonAxis(Axis):
-    """Who is compared with whom."""
+    """Positives and negatives that the loss compares."""
 
     target: Literal["shared", "stop-gradient", "momentum", "bank", "own"]
     """Network that computes the keys, and whether gradients flow through it; own: a method's own
@@ -210,7 +210,7 @@ class ComparisonAxis(Axis):
 
 
 class ObjectiveAxis(Axis):
-    """What is made small; options belong to the losses that `losses.py` says."""
+    """The loss and its options; `losses.py` lists which losses take which option."""
 
     loss: LossName
     """The objective."""
@@ -269,7 +269,7 @@ class ObjectiveAxis(Axis):
 
 
 class StepsAxis(Axis):
-    """How long, how fast."""
+    """Number of steps and learning rate."""
 
     epochs: PositiveInt
     """Passes over the training images."""
@@ -320,7 +320,7 @@ class StepsAxis(Axis):
 
 
 class Optimisation(StepsAxis):
-    """How long, how fast, and what is watched meanwhile."""
+    """Training schedule, optimiser and monitoring."""
 
     N: PositiveInt
     """Queries per optimiser step: gradients of N / batch_size batches are summed."""
@@ -359,7 +359,7 @@ class Optimisation(StepsAxis):
 
 
 class Accuracies(Axis):
-    """Protocols of the accuracies of frozen features."""
+    """Protocols for accuracies of frozen features."""
 
     knn_k: PositiveInt = 200
     """Number of labelled training images that vote."""
@@ -382,7 +382,7 @@ NOWHERE = "none"
 
 
 class Evaluation(Accuracies):
-    """What is asked of the trained encoder."""
+    """Evaluations of the trained encoder."""
 
     evaluated_on: Annotated[str, Field(min_length=1)] | None = later()
     """The labelled data set of the evaluations, with all of its images; null: the training data
@@ -402,26 +402,26 @@ class Evaluation(Accuracies):
 
     @property
     def knn_layer(self) -> str:
-        """The layer that kNN looks at."""
+        """Layer whose features kNN uses."""
         return self.knn_features or self.features
 
 
 class Coordinates(Evaluation, Optimisation, ObjectiveAxis, ComparisonAxis, Encoder, DataAndViews):
-    """Every axis: a method, its data and training, and what is measured of it, as one point."""
+    """All axes together: method, data, training and evaluations."""
 
     @property
     def evaluated_set(self) -> str:
-        """The data set that the evaluations look at."""
+        """Data set used by the evaluations."""
         return self.evaluated_on or self.dataset
 
     @property
     def images_compared(self) -> int:
-        """How many images are compared with each other: of a batch, or of a step."""
+        """Number of images compared with each other: those of a batch or of a step."""
         return self.N if self.cached_negatives else self.batch_size
 
     @property
     def pool(self) -> int:
-        """How many negatives a query finds among the images that it is compared with."""
+        """Number of possible negatives of a query among the compared images."""
         return (self.images_compared - 1) * (2 if self.negative_views == "both" else 1)
 
     @property
@@ -431,12 +431,12 @@ class Coordinates(Evaluation, Optimisation, ObjectiveAxis, ComparisonAxis, Encod
 
     @property
     def one_view(self) -> bool:
-        """Whether a step shows one view of an image, the bank having the other."""
+        """Whether a step uses one view of an image and the memory bank provides the other."""
         return self.target == "bank"
 
 
 class EvaluationKind(NamedTuple):
-    """An evaluation of a trained encoder: its protocol, and the metrics that it gives."""
+    """An evaluation of a trained encoder: its protocol and its metrics."""
 
     settings: tuple[str, ...]
     """Settings of the evaluation's protocol; they enter its id, the metrics do not."""
@@ -445,7 +445,7 @@ class EvaluationKind(NamedTuple):
     """Settings that a cell needs for this evaluation."""
 
     def is_asked_by(self, cell: object) -> bool:
-        """Return whether a cell asks for it."""
+        """Return whether a cell requests this evaluation."""
         somewhere = getattr(cell, "evaluated_on", None) != NOWHERE
         return somewhere and all(
             getattr(cell, name) not in (None, "none", False) for name in self.needs
@@ -495,12 +495,12 @@ encoder is kept get a new metric from the next `bench run`.
 
 
 def metrics_asked(cell: object, kinds: Mapping[str, EvaluationKind]) -> list[str]:
-    """Return the metrics of the evaluations that a cell asks for."""
+    """Return the metrics of the evaluations that a cell requests."""
     return [name for kind in kinds.values() if kind.is_asked_by(cell) for name in kind.metrics]
 
 
 def metrics_of(kinds: Mapping[str, EvaluationKind]) -> tuple[str, ...]:
-    """Return the metrics of all these evaluations."""
+    """Return the metrics of these evaluations."""
     return tuple(name for kind in kinds.values() for name in kind.metrics)
 
 

@@ -1,6 +1,6 @@
-"""The cell of `baseline`: what an accuracy is with nothing learned, and with labels.
+"""The cell of `baseline`: accuracies of trivial baselines and of supervised training.
 
-Fields that `pretrain` has too mean the same here, and the evaluations are the same.
+Fields shared with `pretrain` have the same meaning, and the evaluations are the same.
 """
 
 from collections.abc import Iterable, Sequence
@@ -52,7 +52,7 @@ MEANINGLESS = {
 
 
 class Baseline(Accuracies, PlainImages, Cell):
-    """Raw inputs, the untrained network, or the network trained with labels, evaluated alike."""
+    """Raw inputs, the untrained network, or the supervised network, with equal evaluations."""
 
     experiment: Literal["baseline"]
     version: Literal[1] = 1
@@ -86,7 +86,7 @@ class Baseline(Accuracies, PlainImages, Cell):
 
     @classmethod
     def written_out(cls, settings: dict[str, Any]) -> dict[str, Any]:
-        """Leave out what the baseline does not depend on; write out the rate that a rule gives."""
+        """Omit settings without effect on the baseline; compute the learning rate from its rule."""
         dropped = MEANINGLESS.get(settings.get("baseline", ""), frozenset())
         kept = {name: value for name, value in settings.items() if name not in dropped}
         return kept | ruled(kept, kept.get("batch_size"))
@@ -106,26 +106,26 @@ class Baseline(Accuracies, PlainImages, Cell):
 
     @property
     def linear_protocol(self) -> LinearProtocol | None:
-        """How a linear classifier is trained, if one is: on the images as they are."""
+        """Protocol of the linear classifier, if there is one, without augmentation."""
         return linear_protocol(self.linear, once=True)
 
     def step_of(self, metric: str) -> float | None:
-        """Return what one test image is worth."""
+        """Return the resolution of a metric: the percentage of one test image."""
         return accuracy_step(self.dataset, metric, self.held_out, draws_of(self.test_warp))
 
     @property
     def evaluation_metrics(self) -> list[str]:
-        """Metrics of the evaluations that the baseline asks for."""
+        """Metrics of the evaluations that the baseline requests."""
         return metrics_asked(self, EVALUATED)
 
     @property
     def N(self) -> int:
-        """Images of a step; 1 without steps."""
+        """Images per step; 1 if nothing is trained."""
         return self.batch_size or 1
 
     @property
     def identified(self) -> dict[str, Any]:
-        """Every field but the labels, protocols written out."""
+        """Every field except labels, with protocols expanded."""
         fields = self.model_dump(mode="json", exclude=set(LABELS))
         return (
             fields | {"linear": linear_record(self.linear, once=True)} | warp_record(self.test_warp)
@@ -133,13 +133,13 @@ class Baseline(Accuracies, PlainImages, Cell):
 
     @property
     def work(self) -> float:
-        """Images seen in training and evaluation, times pixels and width squared."""
+        """Images in training and evaluation, times pixels and squared width."""
         size = size_of(self.dataset, self.held_out) or GUESS
         seen = (1 + (self.epochs or 0)) * (self.train_images or size.train) + size.test
         return float(seen * self.image_size**2 * (self.width or 1) ** 2)
 
     def asked_of_data(self) -> list[Demand]:
-        """Return what steps and kNN ask of the data set."""
+        """Return the requirements of training steps and kNN on the data set."""
         images = training_images(self)
         if images is None:
             return []
@@ -152,17 +152,17 @@ ACCURACIES = (*(name for name in Baseline.metrics if not name.endswith("_std")),
 
 
 def without_baselines(cells: Iterable[Cell]) -> list[Cell]:
-    """Return the cells that claims and tables speak of."""
+    """Return the cells that are not baselines; claims and tables use these."""
     return [cell for cell in cells if not isinstance(cell, AnyBaseline)]
 
 
 def baselines_among(cells: Iterable[Cell]) -> list[AnyBaseline]:
-    """Return the baselines."""
+    """Return the cells that are baselines."""
     return [cell for cell in cells if isinstance(cell, AnyBaseline)]
 
 
 def settings_apart(cells: Sequence[Cell]) -> list[str]:
-    """Return the settings that distinguish cells; baselines among others only by their kind."""
+    """Return the settings that distinguish cells; baselines differ only by their kind."""
     judged = without_baselines(cells)
     if not judged or len(judged) == len(cells):
         return varied_settings(cells)

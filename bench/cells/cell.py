@@ -1,4 +1,4 @@
-"""What every cell is: a frozen record with an id over its fields."""
+"""Base class of cells: a frozen record with an id computed from its fields."""
 
 import hashlib
 import json
@@ -33,10 +33,10 @@ LEAST_CUT = 2  # of a setting that is cut: a standard deviation needs two
 
 
 class Cell(Record, ABC):
-    """One point of a grid with one seed; two cells that may differ in result differ in a field.
+    """One configuration with one seed; cells with different results differ in a field.
 
-    A cell holds science alone. Paths, devices, worker counts and launcher options never enter it,
-    since its id is a hash of every field.
+    A cell contains only settings that affect results. It never contains paths, devices, worker
+    counts or launcher options, because its id is a hash of every field.
     """
 
     experiment: str
@@ -77,7 +77,7 @@ class Cell(Record, ABC):
 
     @classmethod
     def written_out(cls, settings: dict[str, Any]) -> dict[str, Any]:
-        """Return settings not yet checked, with those that follow from the others."""
+        """Return unchecked settings together with those that follow from them."""
         return settings
 
     @model_validator(mode="after")
@@ -89,30 +89,30 @@ class Cell(Record, ABC):
 
     @cached_property
     def id(self) -> str:
-        """16 hex digits over every field, defaults included."""
+        """16 hexadecimal digits: hash of every field, defaults included."""
         return id_with_seed(self.canonical, self.seed)
 
     @property
     def identified(self) -> dict[str, Any]:
-        """The fields that the id is made of, the seed among them."""
+        """The fields that determine the id, including the seed."""
         return self.model_dump(mode="json")
 
     @property
     def canonical(self) -> tuple[str, str]:
-        """Their canonical JSON, before and behind the seed."""
+        """Canonical JSON of these fields, split into the parts before and after the seed."""
         return self.once_a_point("canonical", lambda: around_seed(self.identified))
 
     @property
     def but_seed(self) -> str:
-        """Every field but the seed, in one text: cells that have it in common are one point."""
+        """Every field except the seed, as text; cells of one configuration have the same text."""
         return self.once_a_point("but_seed", lambda: self.model_dump_json(exclude={"seed"}))
 
     def once_a_point(self, name: str, make: Callable[[], T]) -> T:
-        """Return what does not depend on the seed: it is made once for all that `with_seed` gave.
+        """Return a value that does not depend on the seed, computed once per configuration.
 
         Args:
-            name: of the property.
-            make: what makes its value.
+            name: name of the property.
+            make: function that computes the value.
         """
         shared: dict[str, Any] = self.__dict__.setdefault(_OF_POINT, {})
         if name not in shared:
@@ -121,7 +121,7 @@ class Cell(Record, ABC):
 
     @property
     def former_ids(self) -> list[str]:
-        """The ids that this cell had under earlier versions of its experiment."""
+        """Ids of this cell under earlier versions of its experiment."""
         fields = {name: getattr(self, name) for name in type(self).model_fields}
         fields |= self.parameters
         earlier = (fields | {"version": v} for v in range(1, self.version))
@@ -129,21 +129,21 @@ class Cell(Record, ABC):
 
     @cached_property
     def settings(self) -> dict[str, Any]:
-        """Every field that a suite may set to several values; shared by all who ask."""
+        """Every field that a suite may vary; the mapping is shared, so do not change it."""
         return {k: v for k, v in self.model_dump().items() if k not in self.one_valued}
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The settings that an objective of the user declares."""
+        """Settings declared by the user's own objective."""
         return self.model_extra or {}
 
     @cached_property
     def known(self) -> dict[str, Any]:
-        """What cells are chosen by: the settings, and the experiment."""
+        """The settings and the experiment, by which cells are selected."""
         return {"experiment": self.experiment} | self.settings
 
     def with_seed(self, seed: int) -> Self:
-        """Return the cell with another seed, which no check of a cell looks at: none is made."""
+        """Return the cell with another seed, without validating it again."""
         if seed == self.seed:
             return self
         copied = copy(self)
@@ -152,75 +152,74 @@ class Cell(Record, ABC):
         return copied
 
     def step_of(self, metric: str) -> float | None:
-        """Return the smallest step in which a metric moves: 0 of exact ones; None: not known."""
+        """Return the resolution of a metric: 0 if exact, None if unknown."""
         return 0.0 if metric in self.exact else None
 
     @property
     def blocks(self) -> tuple[int, ...]:
-        """How many numbers one cell fills in each tensor of a stack."""
+        """Number of elements of one cell in each tensor of a stack."""
         return ()
 
     @property
     def stack_key(self) -> str:
-        """Cells with equal keys may be stacked.
+        """Key of a stack: cells with equal keys may be computed in one stack.
 
-        A cell gets the same bits in any stack only if its part of every tensor fills whole cache
-        lines, for matrix products and vectorised functions round by alignment. Other cells are
-        computed alone.
+        Results are bitwise equal in every stack only if the cell's part of each tensor fills whole
+        cache lines, because rounding depends on memory alignment. Other cells are computed alone.
         """
         aligned = all(numbers % NUMBERS_A_LINE == 0 for numbers in self.blocks)
         return self.model_dump_json(exclude=set(self.stacks_over)) if aligned else self.id
 
     @property
     def training_id(self) -> str | None:
-        """The id of the training that cells share, which is then done once; None: there is none."""
+        """Id of the training that cells share, which runs once; None if there is none."""
         return None
 
     @property
     def looks_at(self) -> tuple[str, ...]:
-        """The data sets whose images it needs."""
+        """Names of the required image data sets."""
         return (vars(self)["dataset"],) if "dataset" in vars(self) else ()
 
     @property
     def own_epochs(self) -> int | None:
-        """Epochs of the training that its own folder records; None: there is none, or no epochs."""
+        """Epochs of the training recorded in the cell's own folder; None if there are none."""
         return vars(self).get("epochs") if self.training_id is None else None
 
     @property
     def batch_over_ranks(self) -> int | None:
-        """Images of a batch, which ranks that compute the cell together divide among themselves.
+        """Images per batch if several ranks compute the cell together.
 
-        None: one rank computes it, since it is small and more of them would idle.
+        None if one rank computes the cell because it is too small to divide.
         """
         return None
 
     @property
     def evaluation_metrics(self) -> list[str]:
-        """Metrics that a finished cell has to have, because it is evaluated for them."""
+        """Metrics that a finished cell must have from its evaluations."""
         return []
 
     def lacking(self, metrics: Mapping[str, float]) -> list[str]:
-        """Return the metrics of evaluations that a finished cell does not have: they came later."""
+        """Return the evaluation metrics that a finished cell lacks: they were added later."""
         return [name for name in self.evaluation_metrics if name not in metrics]
 
     def asked_of_data(self) -> list[Demand]:
-        """Return what the settings ask of the data set; none if its size is not known."""
+        """Return the requirements of the settings on the data set; empty if its size is unknown."""
         return []
 
     @property
     def work(self) -> float:
-        """Amount that the cell's own time grows with: steps times every size that is a number."""
+        """Estimated cost of the cell itself: steps times all numeric sizes."""
         numbers = [getattr(self, name) for name in (*self.cuttable[:1], *self.sizes)]
         return math.prod(float(n) for n in numbers if isinstance(n, int | float))
 
     @property
     def training_work(self) -> float:
-        """The same of the training that cells share; 0 without one."""
+        """Estimated cost of the shared training; 0 without one."""
         return 0.0
 
     @property
     def kind(self) -> str:
-        """The experiment and the sizes in words: cells of one kind take equally long for a step."""
+        """The experiment and its sizes as text; cells of one kind take equal time per step."""
         return self.once_a_point("kind", self._kind)
 
     def _kind(self) -> str:
@@ -229,39 +228,39 @@ class Cell(Record, ABC):
 
     @classmethod
     def kind_of(cls, settings: Mapping[str, Any]) -> str:
-        """Return the sizes among settings in words."""
+        """Return the sizes among the settings as text."""
         values = {name: settings.get(name) for name in cls.sizes}
         known = {name: value for name, value in values.items() if value not in (None, "float32")}
         return " ".join(SIZE_WORDS.get(name, f"{name}={{}}").format(v) for name, v in known.items())
 
     def shortened(self, share: float) -> Self:
-        """Return the cell with this share of each cuttable setting, rounded."""
+        """Return the cell with each cuttable setting multiplied by this share and rounded."""
         whole = {name: getattr(self, name) for name in self.cuttable}
         part = {k: min(value, max(LEAST_CUT, round(share * value))) for k, value in whole.items()}
         return type(self).model_validate(self.model_dump() | part)
 
     @classmethod
     def setting_names(cls) -> list[str]:
-        """Return the names a suite may set, the seed left out (it has a key of its own)."""
+        """Return the names of settings that a suite may set, except the seed."""
         return [k for k in cls.model_fields if k not in (*NOT_SET, "seed")]
 
 
 def too_much(cell: Cell) -> str | None:
-    """Return the first setting that is above what the data set allows, in one line; None: none is.
+    """Return a message for the first setting above the data set's limit; None if all are within.
 
-    Data sets of unknown size, such as folders of images, are passed over.
+    Data sets of unknown size, such as image folders, are not checked.
     """
     return next((reason for _, reason in _unmet(cell)), None)
 
 
 def impossible(cells: Iterable[Cell]) -> dict[str, int]:
-    """Return why cells cannot be computed with their data sets, in one line, and how many each."""
+    """Return one message on cells that their data sets cannot support, with counts."""
     found = per_point(cells, lambda cell: next((w for fails, w in _unmet(cell) if fails), None))
     return Counter(why for why in found if why is not None)
 
 
 def per_point(cells: Iterable[Cell], of: Callable[[Cell], T]) -> Iterator[T]:
-    """Yield something of each cell that does not depend on the seed: it is made once a point."""
+    """Yield a value for each cell, computed once per configuration because seeds do not matter."""
     found: dict[str, T] = {}
     for cell in cells:
         if cell.but_seed not in found:
@@ -277,7 +276,7 @@ def _unmet(cell: Cell) -> Iterable[tuple[bool, str]]:
 
 
 def varied_settings(cells: Sequence[Cell]) -> list[str]:
-    """Return the settings that tell the cells apart, the seed left out."""
+    """Return the settings that distinguish the cells, except the seed."""
     seen: dict[str, set[Any]] = {}
     for cell in cells:
         for name, value in cell.settings.items():
@@ -286,7 +285,7 @@ def varied_settings(cells: Sequence[Cell]) -> list[str]:
 
 
 def around_seed(fields: dict[str, Any]) -> tuple[str, str]:
-    """Return the canonical JSON of fields before and behind the seed, which is one of them."""
+    """Return the canonical JSON of the fields before and after the seed."""
     before, behind = (
         _CANONICAL.encode({k: v for k, v in fields.items() if is_there(k)})
         for is_there in ("seed".__gt__, "seed".__lt__)
@@ -295,28 +294,28 @@ def around_seed(fields: dict[str, Any]) -> tuple[str, str]:
 
 
 def id_with_seed(canonical: tuple[str, str], seed: int) -> str:
-    """Return the `identity` of fields, given around the seed."""
+    """Return the `identity` of fields that are given as the parts around the seed."""
     return digest(f"{canonical[0]}{seed}{canonical[1]}")
 
 
 def identity(fields: dict[str, Any]) -> str:
-    """Return 16 hex digits of the SHA-256 of the canonical JSON of `fields`."""
+    """Return 16 hexadecimal digits of the SHA-256 of the canonical JSON of `fields`."""
     return digest(_CANONICAL.encode(fields))
 
 
 def digest(text: str) -> str:
-    """Return 16 hex digits of the SHA-256 of a text."""
+    """Return 16 hexadecimal digits of the SHA-256 of a text."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def later(default: Any = None) -> Any:
-    """Return a field that enters no id at its default."""
+    """Declare a field that cell ids omit at its default, so existing ids stay valid."""
     return Field(default=default, json_schema_extra={"later": True})
 
 
 @cache
 def later_settings(kind: type[BaseModel]) -> dict[str, Any]:
-    """Return the fields of a record that came later, with their defaults."""
+    """Return the fields of a record declared with `later`, with their defaults."""
     return {
         name: field.default
         for name, field in kind.model_fields.items()
@@ -325,11 +324,11 @@ def later_settings(kind: type[BaseModel]) -> dict[str, Any]:
 
 
 def without_later(fields: Mapping[str, Any], kind: type[BaseModel]) -> dict[str, Any]:
-    """Return the fields of a record except those that came later and are at their defaults.
+    """Return the fields of a record except those declared with `later` at their defaults.
 
     Args:
         fields: values by name.
-        kind: whose fields they are.
+        kind: class of the record.
     """
     defaults = later_settings(kind)
     return {k: value for k, value in fields.items() if k not in defaults or value != defaults[k]}

@@ -1,7 +1,7 @@
-"""The known data sets in one table, and what the settings of a cell ask of their sizes.
+"""Table of known data sets, and checks of settings against data set sizes.
 
-A data set that one of the loaders reads is one entry in `_KNOWN`; a new kind of file needs a loader
-in `bench/data/load.py` as well.
+A data set that an existing loader reads needs one entry in `_KNOWN`. A new file format also needs a
+loader in `bench/data/load.py`.
 """
 
 from typing import Literal, NamedTuple
@@ -13,7 +13,7 @@ WHERE = "train/<wnid>/*.JPEG and val/<wnid>/*.JPEG"
 
 
 class DatasetInfo(NamedTuple):
-    """Facts of one data set."""
+    """Facts about one data set."""
 
     name: str
     words: str  # its name in sentences
@@ -32,12 +32,12 @@ class DatasetInfo(NamedTuple):
 
     @property
     def images(self) -> int:
-        """Images of all parts."""
+        """Number of images in all parts."""
         return self.train + self.test + self.unlabeled
 
     @property
     def has_boxes(self) -> bool:
-        """Whether detectors learn from it, and encoders do not."""
+        """Whether the data set is for detectors and not for encoders."""
         return self.loader in ("shapes", "coco")
 
 
@@ -99,13 +99,13 @@ GUESS = IMAGE_SETS["cifar10"]  # for a data set of unknown size, such as a folde
 
 
 def words_of(dataset: str) -> str:
-    """Return what sentences call a data set."""
+    """Return the name of a data set for use in sentences."""
     info = IMAGE_SETS.get(dataset) or BOXED_SETS.get(dataset)
     return info.words if info else dataset
 
 
 def streams(dataset: str) -> bool:
-    """Return whether a data set is too large for memory, so its images are decoded as needed."""
+    """Return whether images are decoded on demand because the data set exceeds memory."""
     return dataset in IMAGE_SETS and IMAGE_SETS[dataset].loader == "imagenet"
 
 
@@ -114,9 +114,9 @@ _OF_WARPED_IMAGES = ("warped_knn_top", "warped_linear_top", "warped_finetune_top
 
 
 def size_of(dataset: str, held_out: float | None = None) -> DatasetInfo | None:
-    """Return the facts of a data set; None if it is not known.
+    """Return the facts about a data set; None if it is unknown.
 
-    With `held_out`, that share of the training images is the test part, up to one image per class.
+    `held_out` is the share of training images that form the test part, up to one image per class.
     """
     size = IMAGE_SETS.get(dataset)
     if size is None or held_out is None:
@@ -128,13 +128,13 @@ def size_of(dataset: str, held_out: float | None = None) -> DatasetInfo | None:
 def accuracy_step(
     dataset: str, metric: str, held_out: float | None = None, warps: int = 1
 ) -> float | None:
-    """Return the percent that one test image is worth to an accuracy; None if not known.
+    """Return the percentage of one test image in an accuracy; None if it is unknown.
 
     Args:
-        dataset: its name.
-        metric: the accuracy.
+        dataset: name of the data set.
+        metric: name of the accuracy.
         held_out: see `size_of`.
-        warps: draws of a warp per test image.
+        warps: random warps per test image.
     """
     size = size_of(dataset, held_out)
     if size is None or not metric.startswith(_OF_TEST_IMAGES + _OF_WARPED_IMAGES):
@@ -143,7 +143,7 @@ def accuracy_step(
 
 
 class Demand(NamedTuple):
-    """What a setting asks of a data set."""
+    """Requirement of a setting on a data set."""
 
     setting: str
     value: int
@@ -153,7 +153,7 @@ class Demand(NamedTuple):
 
 
 class TrainingImages(NamedTuple):
-    """How many images of a data set of known size a cell trains on."""
+    """Number of images that a cell trains on, for a data set of known size."""
 
     dataset: str
     available: int
@@ -161,23 +161,23 @@ class TrainingImages(NamedTuple):
 
     @property
     def limit(self) -> str:
-        """What their number comes from, in words."""
+        """The origin of this number, as text."""
         if self.taken == self.available:
             return f"{self.dataset} has {self.available}"
         return f"train_images is {self.taken}"
 
     def demand(self, setting: str, value: int | None, most: int | None = None) -> Demand:
-        """Return what a setting asks of these images, or of the `most` of them that count.
+        """Return the requirement of a setting on these images.
 
         Args:
             setting: name of the setting.
-            value: how many images it asks for; None: none.
-            most: how many of the images count; None: all.
+            value: number of images it needs; None means no requirement.
+            most: number of images available to the setting; None means all.
         """
         return Demand(setting, value or 0, self.taken if most is None else most, self.limit)
 
     def demands(self, batch_size: int, N: int) -> list[Demand]:
-        """Return what every training asks: so many images, and one step of N."""
+        """Return the requirements of every training: enough images, and one full step."""
         enough = f"{self.dataset} has {self.available} to train on"
         return [
             Demand("train_images", self.taken, self.available, enough),

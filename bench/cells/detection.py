@@ -1,6 +1,6 @@
-"""The cell of `detection`: an encoder of `pretrain` as the backbone of a detector.
+"""The cell of `detection`: a detector with an encoder of `pretrain` as backbone.
 
-Neither torch nor files are needed here; `bench/networks/detector.py` builds what it describes.
+This module needs neither torch nor files; `bench/networks/detector.py` builds the detector.
 """
 
 from typing import Annotated, ClassVar, Literal, Self
@@ -36,7 +36,7 @@ KEYPOINT_HEAD = 8  # convolutions of the key-point head
 
 
 class Detection(TransferCell):
-    """A Faster, Mask or Keypoint R-CNN whose backbone is an encoder of `pretrain`."""
+    """A Faster, Mask or Keypoint R-CNN with an encoder of `pretrain` as backbone."""
 
     experiment: Literal["detection"]
     version: Literal[1] = 1
@@ -143,34 +143,34 @@ class Detection(TransferCell):
 
     @property
     def learns(self) -> Learnt:
-        """What the detector learns of an object."""
+        """The targets of the detector for each object: boxes, masks or key points."""
         return LEARNT[self.detector]
 
     @property
     def drops(self) -> list[int]:
-        """When the rate falls, in epochs or steps, in order."""
+        """Epochs or steps at which the learning rate drops, in order."""
         return sorted(int(part) for part in (self.detect_drops or "").split(",") if part)
 
     @property
     def schedule(self) -> str | None:
-        """'1x' where the detector sees about as many images as in the field's 1x schedule."""
+        """'1x' if the detector sees about as many images as the common 1x schedule."""
         if self.detect_epochs is not None:
             return "1x" if self.detect_epochs == 12 else None
         return "1x" if (self.detect_steps or 0) * self.detect_batch_size == ONE_X else None
 
     @property
     def own_epochs(self) -> int | None:
-        """Those of the detector's training, where it is counted in epochs."""
+        """Epochs of the detector's training; None if it is counted in steps."""
         return self.detect_epochs
 
     @property
     def looks_at(self) -> tuple[str, ...]:
-        """The data set of the pretraining, not the detector's own; from scratch there is none."""
+        """Data set of the pretraining, not of the detector; none from scratch."""
         return (self.dataset,) if self.start == "pretrained" else ()
 
     @property
     def work(self) -> float:
-        """Images that the detector sees, those of the test once, times pixels and width squared."""
+        """Images seen by the detector, including test images, times pixels and squared width."""
         size = BOXED_SETS.get(self.detect_dataset, BOXED_SETS["coco"])
         epoch = min(self.detect_images or size.train, size.train)
         seen = (self.detect_epochs or 0) * epoch
@@ -178,7 +178,7 @@ class Detection(TransferCell):
         return float(seen * self.shorter_side**2 * self.width**2)
 
     def asked_of_data(self) -> list[Demand]:
-        """Return what the encoder's training asks of its data, and the detector of its images."""
+        """Return the requirements of the pretraining and of the detector on their data sets."""
         own = []
         if (size := BOXED_SETS.get(self.detect_dataset)) is not None:
             limit = f"{self.detect_dataset} has {size.train} to train on"

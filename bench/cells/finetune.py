@@ -1,4 +1,4 @@
-"""The cell of `finetune`: an encoder of `pretrain` under a linear classifier, trained on labels."""
+"""The cell of `finetune`: an encoder of `pretrain` and a linear classifier, trained with labels."""
 
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -24,7 +24,7 @@ PUBLISHED_LISTS = {0.01: "1percent.txt", 0.1: "10percent.txt"}
 
 
 class FineTune(TransferCell):
-    """A classifier on an encoder, trained on labels."""
+    """A classifier on top of an encoder, both trained with labels."""
 
     experiment: Literal["finetune"]
     version: Literal[1] = 1
@@ -85,28 +85,28 @@ class FineTune(TransferCell):
 
     @property
     def protocol(self) -> dict[str, Any]:
-        """The settings that `pretrain` does not have, and the warp of the test images."""
+        """Settings that `pretrain` lacks, and the warp of the test images."""
         return super().protocol | warp_record(self.test_warp)
 
     @property
     def own_epochs(self) -> int:
-        """Those of the tuning."""
+        """Epochs of the fine-tuning."""
         return self.tune_epochs
 
     def step_of(self, metric: str) -> float | None:
-        """Return what one test image is worth."""
+        """Return the resolution of a metric: the percentage of one test image."""
         return accuracy_step(self.dataset, metric, self.held_out, draws_of(self.test_warp))
 
     @property
     def work(self) -> float:
-        """Labelled images seen, and those of the test, times pixels and width squared."""
+        """Labelled and test images seen, times pixels and squared width."""
         size = size_of(self.dataset, self.held_out) or GUESS
         labelled = self.label_fraction * min(self.train_images or size.train, size.train)
         seen = self.tune_epochs * max(size.classes, round(labelled)) + size.test
         return float(seen * self.image_size**2 * self.width**2)
 
     def asked_of_data(self) -> list[Demand]:
-        """Return what the training of the encoder asks of the data set."""
+        """Return the requirements of the encoder's training on the data set."""
         if self.start == "pretrained":
             return super().asked_of_data()
         images = training_images(self)

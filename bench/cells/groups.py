@@ -1,4 +1,4 @@
-"""Groups of cells: looked up by their settings, and named by what tells them apart."""
+"""Groups of cells: selection by settings, names, stacks and shards."""
 
 import heapq
 from collections import defaultdict
@@ -13,7 +13,7 @@ Values = tuple[Hashable, ...]
 
 
 class CellIndex:
-    """The cells of a suite at a scale, found by any choice of their settings."""
+    """The cells of a suite at a scale, indexed by their settings."""
 
     def __init__(self, cells: Sequence[Cell]) -> None:
         """Name the cells; a choice of settings is indexed when it is first asked for."""
@@ -21,9 +21,9 @@ class CellIndex:
         self._by_names: dict[tuple[str, ...], dict[Values, list[Cell]]] = {}
 
     def where(self, wanted: Mapping[str, Any]) -> list[Cell]:
-        """Return the cells that have these settings (`experiment` among them), in order.
+        """Return the cells with these settings (including `experiment`), in order.
 
-        A cell without a setting of this name is not among them, whatever the value.
+        Cells without a setting of this name are excluded.
         """
         names = tuple(sorted(wanted))
         if names not in self._by_names:
@@ -55,7 +55,7 @@ LONGEST = 48  # characters of a label
 
 
 def telling_settings(cells: Sequence[Cell]) -> list[str]:
-    """Return settings that tell cells apart, without those that follow from the others."""
+    """Return the settings that distinguish the cells, omitting redundant ones."""
     names = varied_settings(cells)
     points = [{n: cell.settings.get(n) for n in names} for cell in cells]
     return without_followers(points, nulls_tell=False)
@@ -64,15 +64,16 @@ def telling_settings(cells: Sequence[Cell]) -> list[str]:
 def without_followers(
     points: Sequence[Mapping[str, Any]], *, nulls_tell: bool = True, given: Sequence[str] = ()
 ) -> list[str]:
-    """Return the names of settings without those that follow from the others.
+    """Return the names of settings, omitting those that follow from others.
 
-    Of two that follow from each other the one that comes first is kept: `FIRST`, then their order.
+    If two settings follow from each other, the first one in `FIRST`, or else in order, is kept.
 
     Args:
         points: settings by name, the same names in each.
-        given: settings that are named anyway; they and what follows from them are left out.
-        nulls_tell: a null tells as much as a value; else a setting of `FIRST` is kept where it
-            follows from nulls alone, so that a loss without an alpha is named.
+        given: settings that are already named. They and the settings that follow from them are
+            omitted.
+        nulls_tell: whether null counts as a value. If not, a setting in `FIRST` that follows only
+            from nulls is kept, so a loss without alpha is named.
     """
     names = [name for name in FIRST if name in points[0]]
     names += [name for name in points[0] if name not in names]
@@ -96,7 +97,7 @@ def _known(names: Sequence[str], points: Sequence[Mapping[str, Any]]) -> list[st
 def labels(cells: Sequence[Cell]) -> list[str]:
     """Return a short name for each cell: `dcl, batch_size 32, seed 0`.
 
-    Cells are told apart among those of their experiment, which is named where there are several.
+    Labels distinguish cells of one experiment. They name the experiment if there are several.
     """
     kinds = list(dict.fromkeys(cell.experiment for cell in cells))
     names = {k: telling_settings([c for c in cells if c.experiment == k]) for k in kinds}
@@ -124,10 +125,10 @@ Stack = list[Cell]
 
 
 def make_stacks(cells: Sequence[Cell], slots: int) -> list[Stack]:
-    """Return the cells in stacks, the longest first so that slots end together.
+    """Return the cells in stacks, the longest first to balance the workers.
 
-    A stack holds at most the kind's `stack_limit`; where there are fewer stacks than slots, they
-    are cut smaller, unless their cells share a training.
+    A stack has at most `stack_limit` cells. If there are fewer stacks than slots, stacks are split
+    unless their cells share a training.
     """
     groups: dict[str, list[Cell]] = defaultdict(list)
     for cell in cells:
@@ -142,10 +143,10 @@ def make_stacks(cells: Sequence[Cell], slots: int) -> list[Stack]:
 
 
 def shards(cells: Sequence[Cell], parts: int) -> list[list[Cell]]:
-    """Return the cells in so many parts of about the same work; some are empty if cells are few.
+    """Return the cells in this many parts with about equal work; parts may be empty.
 
-    Cells that share a training stay together. The division depends on the cells alone, so that
-    machines that know nothing of each other agree on it.
+    Cells that share a training stay together. The division depends only on the cells, so
+    independent machines compute the same parts.
     """
     groups: dict[str, Stack] = {}
     for cell in cells:

@@ -1,4 +1,4 @@
-"""Learning-rate rules in the number of queries, written out in the cell."""
+"""Learning-rate rules that depend on the number of queries per step."""
 
 import math
 from typing import Any, Literal, get_args
@@ -12,11 +12,10 @@ step."""
 
 
 def scaled_lr(base_lr: float, N: int, rule: ScalingRule) -> float:
-    """Return the learning rate at N queries per step, from one that holds at 256.
+    """Return the learning rate at N queries per step, given the rate at 256.
 
-    `none` keeps it; `linear` is base_lr N / 256 (arXiv:1706.02677); `sqrt` is
-    base_lr sqrt(N / 256), so that SimCLR's 0.075 sqrt(N) (arXiv:2002.05709, App. B.1) is
-    base_lr = 1.2.
+    `none` keeps base_lr; `linear` is base_lr N / 256 (arXiv:1706.02677); `sqrt` is base_lr sqrt(N /
+    256), and SimCLR's 0.075 sqrt(N) (arXiv:2002.05709, App. B.1) is base_lr = 1.2.
     """
     if rule == "none":
         return base_lr
@@ -24,9 +23,9 @@ def scaled_lr(base_lr: float, N: int, rule: ScalingRule) -> float:
 
 
 def ruled(settings: dict[str, Any], N: Any) -> dict[str, Any]:
-    """Return what settings not yet checked leave out, rates and their rule, where base_lr gives it.
+    """Return the learning rates and the rule that follow from base_lr, if it is set.
 
-    lr, and lr_bias from base_lr_bias by the same rule.
+    lr follows from base_lr, and lr_bias from base_lr_bias by the same rule.
     """
     base, rule = settings.get("base_lr"), settings.get("lr_scaling", "none")
     if "lr" in settings or not isinstance(base, int | float) or not isinstance(N, int):
@@ -39,16 +38,16 @@ def ruled(settings: dict[str, Any], N: Any) -> dict[str, Any]:
 
 
 def check_rate(*, lr: float, base_lr: float | None, lr_scaling: ScalingRule | None, N: int) -> None:
-    """Check that a learning rate is that of its rule, if there is one.
+    """Check that a learning rate agrees with its rule, if there is one.
 
     Args:
         lr: the learning rate of the cell.
-        base_lr: the rate before scaling; None: no rule.
-        lr_scaling: the rule; None: no rule.
+        base_lr: the learning rate before scaling; None without a rule.
+        lr_scaling: the rule; None without a rule.
         N: queries per step.
 
     Raises:
-        ValueError: it is not, or a half of the rule is missing.
+        ValueError: the rate disagrees with the rule, or only one of base_lr and lr_scaling is set.
     """
     if (base_lr is None) != (lr_scaling is None):
         raise ValueError("base_lr and lr_scaling belong together; without them give lr")

@@ -1,4 +1,4 @@
-"""How a linear classifier is trained on a frozen encoder: the protocols by name."""
+"""Named protocols for training a linear classifier on a frozen encoder."""
 
 import math
 from typing import Any, Literal, Self
@@ -17,7 +17,7 @@ from bench.record import Record
 
 
 class LinearProtocol(Record):
-    """A linear classifier on frozen features; what an optimiser does not use keeps its default."""
+    """Protocol of a linear classifier on frozen features; unused settings keep their defaults."""
 
     optimizer: Literal["sgd", "lars", "adam", "lbfgs"]
     base_lr: PositiveFloat = 1.0  # at the batch size, or per 256 images with lr_scaling linear
@@ -51,11 +51,11 @@ class LinearProtocol(Record):
         return self
 
     def record(self) -> dict[str, Any]:
-        """Return every number, for the ids of cells; `shown`, which came later, where it is new."""
+        """Return every setting for cell ids; `shown` only if it differs from its default."""
         return self.model_dump(mode="json", exclude={"shown"} if self.shown == "image" else set())
 
     def lr_at(self, epoch: int, batch_size: int, plateaus: int = 0) -> float:
-        """Return the learning rate of an epoch, counted from 0, after so many plateaus.
+        """Return the learning rate of an epoch, counted from 0, after this many plateaus.
 
         Args:
             epoch: 0 to epochs - 1; the cosine would reach 0 after the last one.
@@ -126,14 +126,14 @@ LINEAR_PROTOCOLS: dict[str, LinearProtocol] = {
 
 
 def linear_protocol(name: str | None, *, once: bool = False) -> LinearProtocol | None:
-    """Return a protocol; None for none.
+    """Return a protocol by name; None if the name is None.
 
     Args:
-        name: of a protocol, or None.
-        once: features are computed once: the classifier is shown the images as they are.
+        name: name of a protocol, or None.
+        once: whether features are computed once, without augmentation.
 
     Raises:
-        ValueError: there is no such protocol.
+        ValueError: the protocol does not exist.
     """
     if name is None:
         return None
@@ -144,6 +144,6 @@ def linear_protocol(name: str | None, *, once: bool = False) -> LinearProtocol |
 
 
 def linear_record(name: str | None, *, once: bool = False) -> dict[str, Any] | None:
-    """Return a protocol written out, as it enters an id; see `linear_protocol`."""
+    """Return all settings of a protocol for cell ids; see `linear_protocol`."""
     protocol = linear_protocol(name, once=once)
     return None if protocol is None else protocol.record()

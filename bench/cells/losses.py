@@ -1,7 +1,7 @@
-"""The objectives by name: the function that computes each, and the settings that it takes.
+"""Table of objectives: the function of each and its settings.
 
 A new objective is a function in `bench.losses`, a line in `LOSSES`, and a test. Its keyword
-arguments are settings of the cell of the same names; what else it sees is named in `sees`.
+arguments are the cell's settings of the same names. `sees` names its other inputs.
 """
 
 from collections.abc import Mapping
@@ -93,10 +93,11 @@ KAPPA = 2876934.2 / 1281167  # mutual-information, eq-1-kappa
 
 
 def kappa_of(settings: Mapping[str, Any]) -> float | None:
-    """Return the kappa of settings that say none; None if there is none, or it is estimated.
+    """Return the default kappa of these settings; None if there is none or it is estimated.
 
-    The paper's number is the mean of e^{s / tau} over random directions of 128 dimensions at
-    tau = 0.07: it belongs to those alone. In the literal reading it changes no gradient.
+    The paper's number is the mean of e^{s / tau} over random directions of 128 dimensions at tau =
+    0.07: it applies only to this dimension and temperature. Under the literal interpretation, kappa
+    does not change the gradient.
     """
     if settings.get("loss") != "ir":
         return None
@@ -109,7 +110,7 @@ OWN = Loss("", "features")
 
 
 def loss_named(name: str) -> Loss:
-    """Return what is known of an objective."""
+    """Return the table entry of an objective."""
     return LOSSES.get(name, OWN)
 
 
@@ -124,5 +125,5 @@ LossName = Annotated[str, AfterValidator(_known), Field(json_schema_extra={"enum
 
 
 def losses_that(part: Literal["needs", "may"], setting: str) -> list[str]:
-    """Return the names of the losses that need, or may take, a setting."""
+    """Return the names of the losses that need, or accept, a setting."""
     return [name for name, loss in LOSSES.items() if setting in getattr(loss, part)]

@@ -1,6 +1,6 @@
-"""Cells with an encoder: `pretrain`, and those that share, train on, map or count it.
+"""Cells with an encoder: `pretrain` and the experiments that use its encoder.
 
-`method` is a label, the name of the preset whose settings a suite took over, and enters no id.
+`method` is a label: the name of the preset that a suite uses. Cell ids omit it.
 """
 
 from functools import cached_property
@@ -49,14 +49,14 @@ WATCH_K, WATCH_TAU = 200, 0.1  # cosine; unigrad, released-code-knn
 
 
 class OwnLossFiles(Axis):
-    """The files of the objective or method, where it has some (`bench.loss_files`)."""
+    """Mixin for settings of the user's own objective or method (`bench.loss_files`)."""
 
     loss_file: Annotated[str, Field(pattern=r"^[0-9]+-[0-9a-f]{16}$")] | None = later()
     """Version and digest of the loss's declaration; null for a loss of bench."""
 
 
 class OwnMetrics(Axis):
-    """Metrics of the user's own (`bench.metric_files`)."""
+    """Mixin for settings of the user's own metrics (`bench.metric_files`)."""
 
     evaluate: str | None = later()
     """A user's own evaluation of frozen features, by the name of its file; its metric is
@@ -81,18 +81,18 @@ SETTING_OF = {"own_evaluation": "evaluate", "own_record": "record"}
 
 
 def parameter_of(name: str) -> str:
-    """Return the setting whose file declares a parameter: `evaluate` or `record` before `_`."""
+    """Return the setting that declares a parameter, from the prefix `evaluate` or `record`."""
     setting = name.partition("_")[0]
     return setting if setting in ("evaluate", "record") else "loss"
 
 
 class EncoderCell(Coordinates, OwnLossFiles, OwnMetrics, Cell):
-    """A cell with the settings of `pretrain`, whose encoder it trains or shares.
+    """A cell with the settings of `pretrain` that trains or shares an encoder.
 
-    `trained` is the cell of `pretrain` with the same encoder, which is trained once for all cells
-    with one `training_id`. Kinds of cell stand next to each other: `Pretrain` evaluates the
-    encoder, `TSNE` maps its features, `FineTune` and `Detection` train it further, `NetworkSize`
-    counts its parameters.
+    `trained` is the cell of `pretrain` with the same encoder. An encoder is trained once for all
+    cells with the same `training_id`. The subclasses are: `Pretrain` evaluates the encoder, `TSNE`
+    maps its features, `FineTune` and `Detection` train it further, `NetworkSize` counts its
+    parameters.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -110,7 +110,7 @@ class EncoderCell(Coordinates, OwnLossFiles, OwnMetrics, Cell):
 
     @classmethod
     def written_out(cls, settings: dict[str, Any]) -> dict[str, Any]:
-        """Write out N and the learning rate where they follow from other settings."""
+        """Compute N and the learning rate if they follow from other settings."""
         if settings.get("N") is None:
             settings = settings | {"N": settings.get("batch_size")}
         return settings | ruled(settings, settings["N"])
@@ -137,26 +137,26 @@ class EncoderCell(Coordinates, OwnLossFiles, OwnMetrics, Cell):
 
     @property
     def training_id(self) -> str | None:
-        """The id of the encoder's training; None if the cell needs no trained encoder."""
+        """Id of the encoder's training; None if the cell needs no trained encoder."""
         return self.trained.training_id
 
     @property
     def stack_key(self) -> str:
-        """Cells that share an encoder are computed together: it is trained once."""
+        """Cells that share an encoder are computed together, so it is trained once."""
         return self.training_id or self.id
 
     @property
     def batch_over_ranks(self) -> int | None:
-        """Each rank encodes its share of a batch while the encoder is trained.
+        """Images per batch if the ranks share the training of the encoder.
 
-        Not by a method's own code, and not with a network of timm, whose batch norm is its own.
+        None for a method with its own code and for a timm network, which has its own batch norm.
         """
         alone = self.training_id is None or self.target == "own" or self.arch.startswith(OF_TIMM)
         return None if alone else self.batch_size
 
     @property
     def identified(self) -> dict[str, Any]:
-        """Every field but the labels, protocols written out."""
+        """Every field except labels, with protocols expanded."""
         return self.science | {"linear": self._linear_record()} | warp_record(self.test_warp)
 
     @property
@@ -170,33 +170,34 @@ class EncoderCell(Coordinates, OwnLossFiles, OwnMetrics, Cell):
 
     @property
     def training_work(self) -> float:
-        """Training images seen, times pixels and width squared; 0 without a training."""
+        """Training images seen, times pixels and squared width; 0 without a training."""
         if self.training_id is None:
             return 0.0
         return float(self.epochs * images_an_epoch(self) * self.image_size**2 * self.width**2)
 
     @property
     def work(self) -> float:
-        """Images of the evaluations, times pixels and width squared."""
+        """Images of the evaluations, times pixels and squared width."""
         size = size_of(self.evaluated_set, self.held_out) or GUESS
         taken = None if self.evaluated_on else self.train_images
         images = min(taken or size.train, size.train) + size.test
         return float(images * self.image_size**2 * self.width**2)
 
     def asked_of_data(self) -> list[Demand]:
-        """Return what the training of the encoder asks of the data set."""
+        """Return the requirements of the encoder's training on the data set."""
         return [] if self.training_id is None else self.trained.asked_by_training()
 
 
 class Pretrain(EncoderCell):
-    """One encoder trained by contrast, and one protocol of each evaluation.
+    """One encoder trained by contrast, with one protocol per evaluation.
 
-    No class stands for SimCLR or MoCo. A method is a point of the settings in `axes.py`, and a
-    preset in `bench/suites/methods/*.yaml` names its values; `rules.py` says which values belong
-    together. `bench/methods/make.py` builds the method from nine of them: the online network, the
-    target, the negatives, the objective (a line of `losses.py`) and so on. `bench/train/loop.py`
-    trains it, `bench/experiments/pretrain.py` evaluates what comes out, once for each protocol in
-    `EVALUATIONS`. `bench methods simclr` shows the settings of SimCLR; a suite overrides any.
+    SimCLR and MoCo have no classes of their own. A method is a combination of settings in
+    `axes.py`. A preset in `bench/suites/methods/*.yaml` lists its values, and `rules.py` checks
+    which values fit together. `bench/methods/make.py` builds the method from nine settings, such as
+    the online network, the target, the negatives and the objective (an entry in `losses.py`).
+    `bench/train/loop.py` trains it. `bench/experiments/pretrain.py` evaluates the encoder once for
+    each protocol in `EVALUATIONS`. `bench methods simclr` shows the settings of SimCLR. A suite can
+    override any of them.
     """
 
     experiment: Literal["pretrain"]
@@ -212,14 +213,14 @@ class Pretrain(EncoderCell):
     )  # fmt: skip
 
     def step_of(self, metric: str) -> float | None:
-        """Return what one test image is worth, of the mode of q_B the width of a bin."""
+        """Return the resolution of a metric: the share of one test image, or a bin's width."""
         if metric == "q_b_mode":
             return 1 / Q_B_BINS
         return accuracy_step(self.evaluated_set, metric, self.held_out, draws_of(self.test_warp))
 
     @property
     def looks_at(self) -> tuple[str, ...]:
-        """The data sets that it trains on and is evaluated on."""
+        """Data sets of the training and of the evaluations."""
         others = {self.evaluated_on} - {None, NOWHERE}
         return (self.dataset, *map(str, others))
 
@@ -230,9 +231,9 @@ class Pretrain(EncoderCell):
 
     @cached_property
     def training_id(self) -> str:
-        """16 hex digits over what the trained encoder depends on: cells with equal ones share it.
+        """Hash of the settings that affect the trained encoder; equal hashes share one encoder.
 
-        The data of evaluations and their protocols are no part of it.
+        The hash has 16 hexadecimal digits. It excludes the evaluations' data sets and protocols.
         """
         around = self.once_a_point("training", lambda: around_seed(self._training()))
         return id_with_seed(around, self.seed)
@@ -245,11 +246,11 @@ class Pretrain(EncoderCell):
 
     @property
     def evaluation_metrics(self) -> list[str]:
-        """Metrics of the evaluations that the cell asks for."""
+        """Metrics of the evaluations that the cell requests."""
         return metrics_asked(self, EVALUATIONS)
 
     def evaluation(self, name: str) -> dict[str, Any]:
-        """Return the protocol of an evaluation, written out."""
+        """Return the full protocol of an evaluation."""
         fields = EVALUATIONS[name].settings
         used = [f for f in fields if f != "knn_features" or self.knn_features]  # it came later
         record = {field: getattr(self, field) for field in used}
@@ -261,22 +262,22 @@ class Pretrain(EncoderCell):
         return record | (warp_record(self.test_warp) if name.startswith("warped") else {})
 
     def evaluation_id(self, name: str) -> str:
-        """16 hex digits over the training and the protocol of an evaluation."""
+        """16 hexadecimal digits: hash of the training and the protocol of an evaluation."""
         return identity({"training": self.training_id, "evaluation": name} | self.evaluation(name))
 
     @property
     def is_watched_as_evaluated(self) -> bool:
-        """Whether kNN while training has the protocol of the kNN evaluation."""
+        """Whether kNN during training uses the protocol of the final kNN evaluation."""
         protocol = (self.watch, self.knn_k, self.knn_tau, self.knn_metric, self.knn_layer)
         return protocol == ("knn", WATCH_K, WATCH_TAU, "cosine", "backbone")
 
     @property
     def linear_protocol(self) -> LinearProtocol | None:
-        """How a linear classifier is trained, if one is."""
+        """Protocol of the linear classifier, if there is one."""
         return linear_protocol(self.linear, once=self.linear_once)
 
     def asked_of_data(self) -> list[Demand]:
-        """Return what the training and the evaluations ask of the data set."""
+        """Return the requirements of training and evaluations on the data set."""
         size = size_of(self.evaluated_set, self.held_out)
         images = training_images(self)
         if self.evaluated_on and size is not None:
@@ -297,7 +298,7 @@ class Pretrain(EncoderCell):
         ]
 
     def asked_by_training(self) -> list[Demand]:
-        """Return what steps and draws of negatives ask of the data set."""
+        """Return the requirements of steps and negative sampling on the data set."""
         if (images := training_images(self)) is None:
             return []
         from_bank, others = self.negatives == "bank", images.taken - 1
@@ -310,10 +311,10 @@ class Pretrain(EncoderCell):
 
 
 class TransferCell(EncoderCell):
-    """A cell that trains on from an encoder of `pretrain`, or the same network from scratch.
+    """A cell that continues training from an encoder of `pretrain`, or from scratch.
 
-    Every setting of `pretrain` means the same; its evaluations are not made. With start 'scratch'
-    settings of the pretraining have no meaning.
+    Settings of `pretrain` keep their meaning, but its evaluations are not computed. With start
+    'scratch', settings of the pretraining have no effect.
     """
 
     start: Literal["pretrained", "scratch"] = "pretrained"
@@ -324,12 +325,12 @@ class TransferCell(EncoderCell):
 
     @property
     def training_id(self) -> str | None:
-        """The id of the encoder's training; None from scratch."""
+        """Id of the encoder's training; None from scratch."""
         return super().training_id if self.start == "pretrained" else None
 
     @cached_property
     def id(self) -> str:
-        """16 hex digits over the encoder's training, or the network, and the protocol."""
+        """16 hexadecimal digits: hash of the encoder's training, or network, and the protocol."""
         if self.training_id is not None:
             return identity(self.protocol | {"training": self.training_id})
         fields = self.model_dump(mode="json", include=set(self.of_network))
@@ -337,7 +338,7 @@ class TransferCell(EncoderCell):
 
     @property
     def protocol(self) -> dict[str, Any]:
-        """The experiment, its version, and the settings that `pretrain` does not have."""
+        """The experiment, its version and the settings that `pretrain` lacks."""
         shared = set(EncoderCell.model_fields) - {"experiment", "version"}
         own = self.model_dump(mode="json", exclude=shared | self.parameters.keys())
         return without_later(own, type(self))
@@ -347,9 +348,10 @@ NEIGHBOURS = 3  # times the perplexity: images that the map looks at around one
 
 
 class TSNE(EncoderCell):
-    """A map of an encoder of `pretrain`, which it shares with the cells of that experiment.
+    """A t-SNE map of the features of an encoder of `pretrain`.
 
-    Every setting of `pretrain` means the same; of the evaluations only `features` matters here.
+    Settings of `pretrain` keep their meaning. `features` is the only evaluation setting that has an
+    effect.
     """
 
     experiment: Literal["tsne"]
@@ -375,7 +377,7 @@ NETWORK = (*Encoder.model_fields, "image_size", "colour")
 
 
 class NetworkSize(EncoderCell):
-    """A count for a method of `pretrain`; of its settings those of the network alone matter."""
+    """Number of parameters of a method's network; only network settings matter."""
 
     experiment: Literal["network-size"]
     version: Literal[1] = 1
@@ -387,17 +389,17 @@ class NetworkSize(EncoderCell):
 
     @cached_property
     def id(self) -> str:
-        """16 hex digits over the network, the seed and what is counted."""
+        """16 hexadecimal digits: hash of the network, the seed and the counted quantity."""
         fields = self.model_dump(mode="json")
         names = ("experiment", "version", "seed", "counted", *NETWORK)
         return identity({name: fields[name] for name in names})
 
     @property
     def training_id(self) -> str | None:
-        """Nothing is trained."""
+        """None: nothing is trained."""
         return None
 
     @property
     def looks_at(self) -> tuple[str, ...]:
-        """No image."""
+        """Empty: no images are needed."""
         return ()

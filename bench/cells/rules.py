@@ -1,4 +1,4 @@
-"""Which settings of `pretrain` belong together: tables first, then what no table can say."""
+"""Rules on which settings of `pretrain` fit together."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -11,10 +11,10 @@ from bench.cells.losses import LOSSES, OWN, loss_named, losses_that
 
 
 def check_agreement(cell: Coordinates) -> None:
-    """Check that the settings belong together.
+    """Check that the settings fit together.
 
     Raises:
-        ValueError: they do not; the first fault found, in one line.
+        ValueError: two settings do not fit together. The message describes the first violation.
     """
     settings = vars(cell)
     for name, rule in BELONGS.items():
@@ -271,7 +271,7 @@ OptionValues = tuple[str | None, ...]
 
 
 class Belongs(NamedTuple):
-    """A setting has a meaning with some values of another, and may be needed with some of them."""
+    """Rule: a setting applies only with some values of another, and may be required with some."""
 
     other: str
     needed: OptionValues
@@ -280,11 +280,11 @@ class Belongs(NamedTuple):
 
     @property
     def alternatives(self) -> tuple["Belongs", ...]:
-        """This rule and those of the other settings."""
+        """This rule and the rules for the other settings that it may apply with."""
         return (self, *self.or_with)
 
     def has_meaning(self, settings: Mapping[str, Any]) -> bool:
-        """Return whether the setting has a meaning with the others."""
+        """Return whether the setting applies with these other settings."""
         for rule in self.alternatives:
             value = settings.get(rule.other)
             if value in rule.needed or value in rule.allowed:
@@ -292,13 +292,13 @@ class Belongs(NamedTuple):
         return False
 
     def holds(self, name: str, settings: Mapping[str, Any]) -> bool:
-        """Return whether the setting is there where it is needed, and null without a meaning."""
+        """Return whether the setting is present if required, and null if it does not apply."""
         if settings[name] is not None:
             return self.has_meaning(settings)
         return not any([settings.get(rule.other) in rule.needed for rule in self.alternatives])
 
     def message(self, name: str) -> str:
-        """Return the rule as a sentence without its stop."""
+        """Return the rule as a sentence without a full stop."""
         needed = " or ".join(f"{r.other} {or_(r.needed)}" for r in self.alternatives)
         allowed = " or ".join(f"{r.other} {or_(r.allowed)}" for r in self.alternatives)
         if not self.allowed:
@@ -312,7 +312,7 @@ class Belongs(NamedTuple):
 
 
 def or_(values: OptionValues) -> str:
-    """Return a list of values in words, such as "'ball' or 'ring'"."""
+    """Return a list of values as text, such as "'ball' or 'ring'"."""
     return " or ".join("null" if value is None else f"'{value}'" for value in values)
 
 

@@ -1,4 +1,4 @@
-"""The cells of `speech`: an encoder of raw audio pretrained by contrast, and its baselines."""
+"""Cells of `speech`: an encoder of raw audio pretrained by contrast, and its baselines."""
 
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
@@ -29,7 +29,7 @@ LABELS = frozenset({"base_lr", "lr_scaling"})
 
 
 class AudioSize(NamedTuple):
-    """How many recordings a data set has."""
+    """Number of recordings in a data set."""
 
     train: int
     test: int
@@ -47,7 +47,7 @@ AUDIO_SETS = {
 
 
 class Recordings(Axis):
-    """What is heard, by which network, and how its features are evaluated."""
+    """Data set, network and evaluation of audio features."""
 
     packages: ClassVar[tuple[str, ...]] = ("transformers", "soundfile")
     recordings: SetName
@@ -77,11 +77,11 @@ class Recordings(Axis):
 
     @property
     def sets(self) -> list[str]:
-        """Every set of recordings that is heard."""
+        """All sets of recordings that the cell uses."""
         return list(dict.fromkeys([self.recordings, *map(self.set_of, TASKS)]))
 
     def step_of(self, metric: str) -> float | None:
-        """Return the percent that one test recording is worth; None if not known."""
+        """Return the percentage of one test recording in a metric; None if it is unknown."""
         task = metric.removesuffix("_top1")
         size = AUDIO_SETS.get(self.set_of(task)) if task in TASKS else None
         if size is None:
@@ -90,14 +90,14 @@ class Recordings(Axis):
         return 100 / (max(1, test) * self.label_draws)
 
     def heard(self, epochs: int) -> float:
-        """Return the recordings of a training and of its evaluations."""
+        """Return the number of recordings processed in a training and its evaluations."""
         guess = AUDIO_SETS["fsdd"]
         evaluated = [sum(AUDIO_SETS.get(self.set_of(task), guess)) for task in TASKS]
         return float(epochs * AUDIO_SETS.get(self.recordings, guess).train + sum(evaluated))
 
 
 class Speech(StepsAxis, Recordings, Cell):
-    """An encoder pretrained in the manner of wav2vec 2.0 (arXiv:2006.11477), then frozen."""
+    """An encoder pretrained like wav2vec 2.0 (arXiv:2006.11477), then frozen."""
 
     experiment: Literal["speech"]
     version: Literal[1] = 1
@@ -138,12 +138,12 @@ class Speech(StepsAxis, Recordings, Cell):
 
     @property
     def count(self) -> int:
-        """K as a number."""
+        """K as a number: negatives per query."""
         return self.K
 
     @classmethod
     def written_out(cls, settings: dict[str, Any]) -> dict[str, Any]:
-        """Write out the learning rate that a rule gives."""
+        """Compute the learning rate from its rule."""
         return settings | ruled(settings, settings.get("batch_size"))
 
     @model_validator(mode="after")
@@ -167,13 +167,13 @@ class Speech(StepsAxis, Recordings, Cell):
 
     @cached_property
     def id(self) -> str:
-        """16 hex digits over every field but the labels, and what came later at its default."""
+        """16 hexadecimal digits: hash of all fields except labels and later defaults."""
         fields = self.model_dump(mode="json", exclude=set(LABELS))
         return identity(without_later(fields, type(self)))
 
     @property
     def work(self) -> float:
-        """Recordings of the training and of the evaluations, times their longest crop."""
+        """Recordings of training and evaluations, times the longest crop."""
         return self.heard(self.epochs) * self.crop_s
 
 
@@ -183,8 +183,8 @@ NEEDED = ("epochs", "batch_size", "optimizer", "lr", "weight_decay", "lr_schedul
 class SpeechBaseline(Recordings, Cell):
     """Log-mel statistics, the untrained network, or the network trained with all labels.
 
-    All are evaluated like the encoders of `speech`. With labels the network learns both tasks at
-    once, from the mean of its last layer.
+    All use the evaluations of `speech`. The supervised network learns both tasks at once, from the
+    mean of its last layer.
     """
 
     experiment: Literal["speech-baseline"]
@@ -213,7 +213,7 @@ class SpeechBaseline(Recordings, Cell):
 
     @classmethod
     def written_out(cls, settings: dict[str, Any]) -> dict[str, Any]:
-        """Leave out the training where there is none."""
+        """Omit training settings if nothing is trained."""
         if settings.get("baseline") == "labels":
             return settings
         return {k: v for k, v in settings.items() if k not in (*NEEDED, "warmup_epochs")}
@@ -230,7 +230,7 @@ class SpeechBaseline(Recordings, Cell):
 
     @property
     def work(self) -> float:
-        """Recordings of the training and of the evaluations, times their longest crop."""
+        """Recordings of training and evaluations, times the longest crop."""
         return self.heard(self.epochs or 0) * self.crop_s
 
 

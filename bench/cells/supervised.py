@@ -1,6 +1,6 @@
-"""The cell of `supervised`: an image classifier trained by cross-entropy or one of its relatives.
+"""The cell of `supervised`: an image classifier trained with cross-entropy or a variant of it.
 
-Fields that `pretrain` has too mean the same here.
+Fields shared with `pretrain` have the same meaning.
 """
 
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -30,10 +30,10 @@ ONLY_WITH = {
 
 
 def of_one_size(views: str) -> str:
-    """Return the name of a view set.
+    """Check that all views of a view set have one size, and return its name.
 
     Raises:
-        ValueError: its views are of two sizes.
+        ValueError: the views have two sizes.
     """
     if views == "multi-crop":
         raise ValueError("views 'multi-crop' are of two sizes: a classifier sees one view")
@@ -71,17 +71,17 @@ class Supervised(StepsAxis, PlainImages, Cell):
     sizes: ClassVar[tuple[str, ...]] = ("arch", "stem", "width", "image_size", "batch_size")
 
     def step_of(self, metric: str) -> float | None:
-        """Return what one test image is worth."""
+        """Return the resolution of a metric: the percentage of one test image."""
         return accuracy_step(self.dataset, metric, self.held_out)
 
     @property
     def N(self) -> int:
-        """Images of a step: one batch."""
+        """Images per step: one batch."""
         return self.batch_size
 
     @classmethod
     def written_out(cls, settings: dict[str, Any]) -> dict[str, Any]:
-        """Write out the learning rate that a rule gives."""
+        """Compute the learning rate from its rule."""
         return settings | ruled(settings, settings.get("batch_size"))
 
     @model_validator(mode="after")
@@ -99,15 +99,15 @@ class Supervised(StepsAxis, PlainImages, Cell):
 
     @property
     def identified(self) -> dict[str, Any]:
-        """Every field but the labels, and what came later at its default."""
+        """Every field except labels and later fields at their defaults."""
         return without_later(self.model_dump(mode="json", exclude=set(LABELS)), type(self))
 
     @property
     def work(self) -> float:
-        """Training images seen, times pixels and width squared."""
+        """Training images seen, times pixels and squared width."""
         return float(self.epochs * images_an_epoch(self) * self.image_size**2 * self.width**2)
 
     def asked_of_data(self) -> list[Demand]:
-        """Return what a step asks of the data set."""
+        """Return the requirements of a step on the data set."""
         images = training_images(self)
         return [] if images is None else images.demands(self.batch_size, self.N)

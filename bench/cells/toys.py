@@ -1,7 +1,7 @@
-"""The cells that are computed on one core: toy experiments and identities of papers.
+"""Cells that run on one core: toy experiments and identities of papers.
 
-Field names are the papers' symbols and, where a paper prints a setting, the key under which
-`bench/papers/data` holds it, so that measured and published rows join by name.
+Field names are the papers' symbols. Published settings use the keys of `bench/papers/data`, so
+measured and published rows can be joined by name.
 """
 
 import math
@@ -17,14 +17,14 @@ MOST_NUMBERS = 2**26  # of a tensor of one cell: 256 MiB in float32, and there a
 
 
 class SmallCell(Cell, ABC):
-    """A cell that is computed on one core, within little memory."""
+    """A cell that needs one core and little memory."""
 
     precision: Literal["float32"] = "float32"
 
     @property
     @abstractmethod
     def tensors(self) -> dict[str, int]:
-        """The tensors that may be the largest, in words and settings: how many numbers they are."""
+        """Numbers of elements of the largest tensors, with descriptions."""
 
     @model_validator(mode="after")
     def _is_small(self) -> Self:
@@ -37,7 +37,7 @@ class SmallCell(Cell, ABC):
 
 
 class MarginCell(SmallCell):
-    """A cell with InfoNCE's margin: none, or EqCo's m = tau log(alpha / K) (EqCo, Eq. 5)."""
+    """A cell with a margin in InfoNCE: none, or EqCo's m = tau log(alpha / K) (EqCo, Eq. 5)."""
 
     loss: Literal["infonce", "eqco"]
     alpha: PositiveFloat | None = None  # how many negatives the margin imitates; eqco only
@@ -50,7 +50,7 @@ class MarginCell(SmallCell):
 
 
 class GaussianMI(MarginCell):
-    """MI bound of correlated Gaussians by a separable critic (EqCo, App. C, Table 9)."""
+    """Mutual-information bound of correlated Gaussians (EqCo, App. C, Table 9)."""
 
     experiment: Literal["gaussian-mi"]
     version: Literal[1] = 1
@@ -80,13 +80,13 @@ class GaussianMI(MarginCell):
 
     @property
     def blocks(self) -> tuple[int, ...]:
-        """Inputs, activations, similarities, weights and biases."""
+        """Elements of inputs, activations, similarities, weights and biases."""
         hidden, out, pairs = self.hidden_units, self.embedding_dim, self.K
         return (self.d * pairs, pairs * hidden, pairs * out, pairs**2, self.d * hidden, hidden, out)
 
     @property
     def tensors(self) -> dict[str, int]:
-        """Similarities of all pairs, or a layer of an encoder."""
+        """Similarities of all pairs, or one layer of an encoder."""
         widest = max(self.d, self.hidden_units, self.embedding_dim)
         return {
             "K x K": self.K**2,
@@ -98,7 +98,7 @@ class GaussianMI(MarginCell):
 
 
 class OptimalBound(MarginCell):
-    """EqCo's bound of the optimal critic, the density ratio being known (EqCo, Theorem 1)."""
+    """EqCo's bound with the optimal critic, the exact density ratio (EqCo, Theorem 1)."""
 
     experiment: Literal["optimal-bound"]
     version: Literal[2] = 2
@@ -120,12 +120,12 @@ class OptimalBound(MarginCell):
 
     @property
     def tensors(self) -> dict[str, int]:
-        """The queries, or all negatives of one."""
+        """The queries, or all negatives of one query."""
         return {"max(K, samples) x d": max(self.K, self.samples) * self.d}
 
 
 class GradientNorm(MarginCell):
-    """Norm of dL/dq over draws of negatives, and its upper bound (EqCo, Theorem 2)."""
+    """Norm of dL/dq over random negatives, and its upper bound (EqCo, Theorem 2)."""
 
     experiment: Literal["gradient-norm"]
     version: Literal[1] = 1
@@ -144,7 +144,7 @@ class GradientNorm(MarginCell):
 
     @property
     def tensors(self) -> dict[str, int]:
-        """The keys of a draw."""
+        """The keys of one random sample."""
         return {"max(K, draws) x d": max(self.K, self.draws) * self.d}
 
 
@@ -201,7 +201,7 @@ class VinceGaussian(SmallCell):
 
     @property
     def tensors(self) -> dict[str, int]:
-        """Negatives of all samples in an evaluation, their distances, or a layer of all samples."""
+        """Negatives of all samples, their distances, or one layer of all samples."""
         samples, widest = self.dataset_size, max(self.hidden_units, self.embedding_dim)
         return {
             "dataset_size x K x embedding_dim": samples * self.K * self.embedding_dim,
@@ -212,12 +212,12 @@ class VinceGaussian(SmallCell):
 
     @property
     def blocks(self) -> tuple[int, ...]:
-        """Batches, the last one of an epoch, and the bank; widths are padded."""
+        """Elements of batches, of an epoch's last batch and of the bank; widths are padded."""
         return (self.batch_size, self.dataset_size % self.batch_size, self.dataset_size)
 
 
 class Spirals(SmallCell):
-    """Two spirals told apart after contrastive learning (mutual-information, App. G, Fig. 6)."""
+    """Separation of two spirals after contrastive learning (mutual-information, App. G, Fig. 6)."""
 
     experiment: Literal["spirals"]
     version: Literal[1] = 1
@@ -263,7 +263,7 @@ class Spirals(SmallCell):
 
     @property
     def tensors(self) -> dict[str, int]:
-        """Similarities of a batch, or a layer of all points."""
+        """Similarities of a batch, or one layer of all points."""
         return {
             "batch_size x K": self.batch_size * (self.K or 0),
             "twice batch_size, squared": (2 * self.batch_size) ** 2,
@@ -273,7 +273,7 @@ class Spirals(SmallCell):
 
     @property
     def blocks(self) -> tuple[int, ...]:
-        """Batches of 2-d points, hidden layers, and the bank."""
+        """Elements of batches of 2-d points, hidden layers, and the memory bank."""
         return (2 * self.batch_size, self.hidden_units, self.points)
 
 

@@ -1,4 +1,4 @@
-"""Named view sets, a recipe for each view, and named warps of test images."""
+"""Named view sets with a recipe per view, and named warps of test images."""
 
 import dataclasses
 from collections.abc import Callable
@@ -18,10 +18,11 @@ Warping = Annotated[float, Field(ge=0, le=3)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """How one view is drawn; the operations act in the order of the fields.
+    """Distribution of one random view; operations are applied in the order of the fields.
 
-    Only `grayscale_first` has grayscale before the jitter. The blur's kernel is 10 % of the image
-    size made odd, 3 pixels at least (SimCLR, arXiv:2002.05709, App. A: 23 pixels at 224).
+    `grayscale_first` applies grayscale before the colour jitter. The blur kernel is 10 % of the
+    image size, rounded to an odd number of at least 3 pixels (SimCLR, arXiv:2002.05709, App. A: 23
+    pixels at 224).
     """
 
     crop: tuple[Share, Share] | None = None  # kept share of the area; None: the whole image
@@ -109,10 +110,10 @@ def view_names() -> list[str]:
 
 
 def recipes_of(name: str, strength: float) -> tuple[Recipe, ...]:
-    """Return the recipes of a set's views; strength 1 is the published one.
+    """Return the recipes of a view set; strength 1 is the published strength.
 
     Raises:
-        ValueError: unknown name, or a strength that takes a number out of its range.
+        ValueError: the name is unknown, or the strength moves a parameter out of its range.
     """
     if name not in view_names():
         raise ValueError(f"views: '{name}' is not a view set. {choices(name, view_names())}")
@@ -125,7 +126,7 @@ def recipes_of(name: str, strength: float) -> tuple[Recipe, ...]:
 
 
 class Warp(Record):
-    """Random warps of test images, the same ones for every cell; each number is drawn uniformly."""
+    """Random warps of test images, equal for every cell; each parameter is uniform."""
 
     rotation: NonNegativeFloat  # degrees: from minus this to this
     scale: Annotated[float, Field(ge=1)]  # from 1 / scale to scale, in its logarithm
@@ -139,10 +140,10 @@ WARPS: dict[str, Warp] = {
 
 
 def draws_of(warp: str) -> int:
-    """Return how often each test image is warped; 1 for `none`."""
+    """Return the number of warps per test image; 1 for `none`."""
     return WARPS[warp].draws if warp in WARPS else 1
 
 
 def warp_record(name: str) -> dict[str, Any]:
-    """Return a warp written out under `warp`, as it enters an id; nothing for `none`."""
+    """Return a warp's settings under `warp` for cell ids; empty for `none`."""
     return {"warp": WARPS[name].model_dump(mode="json")} if name in WARPS else {}

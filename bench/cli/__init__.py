@@ -1,4 +1,4 @@
-"""The command line: one file per verb, which is loaded when the verb is called."""
+"""Command line of `bench`: one module per command, imported when the command runs."""
 
 import sys
 

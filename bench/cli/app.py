@@ -1,4 +1,4 @@
-"""`bench`: the verbs, what all of them take, and the exit status."""
+"""The commands of `bench`, their common options and the exit status."""
 
 import os
 import shlex
@@ -25,7 +25,7 @@ REFERENCE = ("results", "reference")  # of a checkout; an installed package has 
 
 
 class Verb(NamedTuple):
-    """Where a verb is written, and its line in `bench --help`."""
+    """Module of a command and its line in `bench --help`."""
 
     panel: str
     module: str
@@ -91,7 +91,7 @@ class _Verbs(TyperGroup):
 
 
 def command_of(name: str) -> Any:
-    """Return the command of a verb, whose module is loaded now."""
+    """Import the module of a command and return the command."""
     verb = VERBS[name]
     function = getattr(import_module(f"bench.cli.{verb.module}"), verb.function or name)
     alone = typer.Typer(add_completion=False, context_settings=_CONTEXT)
@@ -173,7 +173,7 @@ def _settings(
 
 
 def main() -> None:
-    """Run the command line; a user's mistake is one line and exit status 2.
+    """Run the command line; a user's mistake prints one line and gives exit status 2.
 
     Raises:
         SystemExit: always, with the exit status.

@@ -1,4 +1,4 @@
-"""`bench claims`: the papers' claims, in our words, and what the results say of them."""
+"""`bench claims`: the papers' claims, in our words, with verdicts."""
 
 import re
 from collections.abc import Sequence
@@ -101,17 +101,17 @@ def claims(
 
 @dataclass(frozen=True)
 class Filter:
-    """Which claims are asked for."""
+    """Filter for claims."""
 
     words: tuple[str, ...] = ()  # in the name or the text, in lower case
     verdict: ClaimVerdict | None = None
 
     @classmethod
     def of(cls, search: str | None, verdict: str | None) -> Self:
-        """Return the filter of a command line's options.
+        """Return the filter that the command-line options describe.
 
         Raises:
-            BenchError: there is no such verdict.
+            BenchError: the verdict does not exist.
         """
         names = [str(name) for name in ClaimVerdict]
         if verdict is not None and verdict not in names:
@@ -121,7 +121,7 @@ class Filter:
 
     @property
     def is_any(self) -> bool:
-        """Whether it leaves something out."""
+        """Whether the filter excludes anything."""
         return bool(self.words) or self.verdict is not None
 
     def takes(self, record: Json, verdict: str) -> bool:
@@ -133,15 +133,15 @@ class Filter:
 
 
 def describe_claims(workspace: Workspace, *, paper: str | None, scale: str | None) -> list[Json]:
-    """Return every claim of the papers, or of one, at each scale that has results.
+    """Return every claim of the papers, or of one paper, at each scale with results.
 
     Args:
         workspace: folders of suites and results.
-        paper: the only paper; None: all.
-        scale: the only scale; None: all.
+        paper: restrict to this paper; None means all.
+        scale: restrict to this scale; None means all.
 
     Raises:
-        BenchError: no such paper or scale, or a suite that cannot be read.
+        BenchError: the paper or scale does not exist, or a suite cannot be read.
     """
     if paper is not None:
         load_paper(paper, workspace.suites)
@@ -166,16 +166,16 @@ def describe_claims(workspace: Workspace, *, paper: str | None, scale: str | Non
 def judged_scales(
     suite: Suite, path: Path, results: Results, scale: str | None
 ) -> list[JudgedScale]:
-    """Return the checks of a suite at each scale that has results.
+    """Return the judged checks of a suite at each scale with results.
 
     Args:
         suite: the suite.
-        path: its file.
-        results: where finished cells are looked up.
-        scale: the only scale; None: all.
+        path: file of the suite.
+        results: the results folder.
+        scale: restrict to this scale; None means all.
 
     Raises:
-        SuiteError: a mistake in the suite.
+        SuiteError: the suite is invalid.
     """
     found = []
     printed = check_suite(suite, path)
@@ -200,7 +200,7 @@ def _by_others(found: SeenByOthers | None) -> Json:
 
 
 def totals_lines(records: Sequence[Json]) -> list[str]:
-    """Return how many claims have each verdict, apart for each kind of evidence."""
+    """Return the number of claims with each verdict, for each kind of evidence."""
     claims = {(r["paper"], r["claim"]) for r in records}
     untested = {(r["paper"], r["claim"]) for r in records if r["overall"] == "not tested"}
     lines = []
@@ -216,12 +216,12 @@ def totals_lines(records: Sequence[Json]) -> list[str]:
 def print_claims(
     evidence: Evidence, shown: Sequence[tuple[Claim, ClaimVerdict, list[Judged]]], show: str
 ) -> None:
-    """Print each claim, and each of its checks with its effect in words.
+    """Print each claim and its checks with their effects.
 
     Args:
-        evidence: of the cells that were asked for.
-        shown: each claim, its verdict and its checks.
-        show: the command that prints what was measured.
+        evidence: evidence of the selected cells.
+        shown: each claim with its verdict and checks.
+        show: the command that prints the measured values.
     """
     suite, scale = evidence.suite, evidence.suite.scales[evidence.scale]
     print_line(
@@ -252,27 +252,27 @@ def print_claims(
 
 
 def print_claim(record: Json, verdict: str) -> None:
-    """Print a claim's verdict, its name, its text in our words, and its place in the paper."""
+    """Print a claim's verdict, name, text (in our words) and place in the paper."""
     print()
     print_verdict(verdict, f"{record['paper']}/{record['claim']}")
     print_line(f"{record['claim_text']} ({record['locator']})", indent="  ")
 
 
 def print_notes(notes: Sequence[str]) -> None:
-    """Print what a suite remarks on a claim."""
+    """Print a suite's notes on a claim."""
     for note in notes:
         print_line(f"Note: {note}", indent="    ")
 
 
 def print_all_claims(records: Sequence[Json], chosen: Filter, workspace: Workspace) -> None:
-    """Print each claim of the papers at each scale that has results, and how many there are.
+    """Print each claim of the papers at each scale with results, and the total counts.
 
-    What was not tested is counted, and listed only where a filter was given.
+    Untested claims are counted but listed only if a filter is given.
 
     Args:
-        records: a row for each claim, or check of it that was judged.
-        chosen: which of them were asked for.
-        workspace: the folders that they were judged from.
+        records: one row per claim or judged check.
+        chosen: filter for the claims.
+        workspace: folders of suites and results.
     """
     listed = [r for r in records if r["suite"] or chosen.is_any]
     last = None

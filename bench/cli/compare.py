@@ -1,4 +1,4 @@
-"""`bench compare`: measured next to published, or one results folder next to another."""
+"""`bench compare`: compare measured with published values, or two results folders."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -50,12 +50,12 @@ def compare(
     ] = False,
     scale: AtScale = None, where: Matching = None, seeds: SeedList = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Print measured values next to published ones, or next to other results, with verdicts.
+    """Print measured values with published ones, or compare two results folders.
 
-    Two results are two results folders, or folders of exported tables: the cells that differ
-    are listed, by how much, and whether seeds explain it.
+    With two results folders, or folders of exported tables: list the cells that differ, by how
+    much, and whether seeds explain it.
 
-    Exit status 1: a value or a mean differs by more. 3: no published value has a measured one.
+    Exit status 1: a value or mean differs by more than allowed. 3: no published value was measured.
     """
     name, *more = what
     if more and (len(more) > 1 or other or effects or scale or where or seeds):
@@ -91,16 +91,16 @@ def compare(
 
 
 def describe_drift(here: Path, there: Path, cells: Sequence[Cell] | None = None) -> Json:
-    """Return what differs from one results folder to another: of these cells, or of all.
+    """Return the differences between two results folders, for these or all cells.
 
     Args:
         here: a results folder.
         there: another results folder.
-        cells: the cells to compare; None: all.
+        cells: the cells to compare; None means all.
 
     Raises:
-        StoreError: one of them is not a folder of results.
-        NothingMeasured: neither holds a finished cell.
+        StoreError: a folder does not contain results.
+        NothingMeasured: neither folder has a finished cell.
     """
     only = None if cells is None else [(cell.experiment, cell.id) for cell in cells]
     record = moved(Results(here), Results(there), only).record()
@@ -110,11 +110,11 @@ def describe_drift(here: Path, there: Path, cells: Sequence[Cell] | None = None)
 
 
 def print_comparison(evidence: Evidence, selection: Selection) -> None:
-    """Print the tables in the paper's layout, and the verdicts.
+    """Print the tables in the paper's layout, with verdicts.
 
     Args:
-        evidence: of the cells that were asked for.
-        selection: those cells.
+        evidence: evidence of the selected cells.
+        selection: the selected cells.
     """
     suite = evidence.suite
     what = suite.scales[evidence.scale].what
@@ -133,7 +133,7 @@ def print_comparison(evidence: Evidence, selection: Selection) -> None:
 
 
 def print_effects(evidence: Evidence) -> None:
-    """Print the effects of each artifact, and those measured on other data sets."""
+    """Print the effects of each artifact and the effects on other data sets."""
     by_artifact, other = artifact_effects(evidence.effects), evidence.other_data
     beside = [
         effects.table
@@ -157,11 +157,11 @@ def print_effects(evidence: Evidence) -> None:
 
 
 def print_others(lines: Sequence[str], suite: str) -> None:
-    """Print what other projects measured, and what shows how their protocols differ.
+    """Print other projects' numbers and the command that shows their protocols.
 
     Args:
-        lines: as `value_lines` and `effect_lines` make them.
-        suite: whose published numbers they are about.
+        lines: results of `value_lines` and `effect_lines`.
+        suite: suite with the published numbers.
     """
     for line in lines:
         print_line(line)
@@ -217,7 +217,7 @@ def _print_why_not(evidence: Evidence, selection: Selection) -> None:
 
 
 def print_drift(record: Json) -> None:
-    """Print which cells moved between two results, the groups beyond noise first."""
+    """Print the cells that differ between two results, groups beyond noise first."""
     print(
         f"{record['same']} cells identical to the bit, {len(record['moved'])} differ, "
         f"{record['only_here']} only in the first, {record['only_there']} only in the second"

@@ -1,4 +1,4 @@
-"""`bench datasets`: the images and recordings there are."""
+"""`bench datasets`: list the data sets of images and recordings."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,7 +29,7 @@ def datasets(
 
 
 def describe_datasets(root: Path) -> list[Json]:
-    """Return every known data set, and every folder of images or recordings in `root`."""
+    """Return every known data set and every folder of images or recordings in `root`."""
     boxed, heard = boxed_sets(root), recording_sets(root)
     records = [_known(info, is_present(info.name, root)) for info in IMAGE_SETS.values()]
     records += [
@@ -81,7 +81,7 @@ def _record(name: str, what: str, is_there: bool, how: str) -> Json:
 
 
 def print_datasets(records: Sequence[Json]) -> None:
-    """Print one line a data set."""
+    """Print one line per data set."""
     heads = ["data set", "what", "images", "classes", "MB", "there", "how"]
     shown = ("name", "what", "images", "classes", "size_mb")
     rows = [

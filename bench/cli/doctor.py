@@ -1,4 +1,4 @@
-"""`bench doctor`: what this machine can do, and whether suites and results are sound."""
+"""`bench doctor`: check the machine, the suites and the results."""
 
 import os
 import platform
@@ -36,14 +36,14 @@ Finding = dict[str, Any]
 
 
 def doctor(context: typer.Context, as_json: AsJson = False) -> None:
-    """Say what this machine can do, and whether suites and results are sound."""
+    """Check the machine, the suites and the results."""
     findings = examine(context.obj)
     answer(findings, print_findings, as_json)
     raise typer.Exit(any(finding["state"] == "bad" for finding in findings))
 
 
 def examine(workspace: Workspace) -> list[Finding]:
-    """Return findings {what, state: ok or bad, detail}."""
+    """Return findings as {what, state: ok or bad, detail}."""
     gpus = visible_gpus()
     return [
         _finding("python", True, f"{sys.version.split()[0]} on {platform.platform()}"),
@@ -62,7 +62,7 @@ def examine(workspace: Workspace) -> list[Finding]:
 
 
 def print_findings(findings: Sequence[Finding]) -> None:
-    """Print one line a finding."""
+    """Print one line per finding."""
     rows = [[f["state"], f["what"], f["detail"]] for f in findings]
     print_rows("", ["", "what", "found"], rows)
 

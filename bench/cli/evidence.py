@@ -1,4 +1,4 @@
-"""What the results say of a selection."""
+"""Evidence for the cells that a command selects."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from bench.suites import shipped
 
 
 def evidence_of(selection: Selection) -> Evidence:
-    """Return what was measured of a selection, next to what was published, and the verdicts."""
+    """Return measured and published values of a selection, with verdicts."""
     return gather(
         selection.suite,
         selection.scale,
@@ -29,7 +29,7 @@ def evidence_of(selection: Selection) -> Evidence:
 
 
 def results_of(selection: Selection) -> Results:
-    """Return the results that a selection is looked up in.
+    """Return the results that contain a selection.
 
     Raises:
         NothingMeasured: the folder does not exist.
@@ -44,31 +44,31 @@ def results_of(selection: Selection) -> Results:
 def results_in(workspace: Workspace) -> Results:
     """Return the results of a workspace.
 
-    In the usual folder the reference results answer for a suite of which no cell was started there.
+    In the default folder, the reference results are used for suites of which no cell was started.
 
     Raises:
-        StoreError: another folder, which does not exist.
+        StoreError: a folder other than the default does not exist.
     """
     usual = workspace.results == USUAL_RESULTS
     return Results(workspace.results, shipped.reference_results() if usual else None)
 
 
 def print_added_later(selection: Selection, done: Done) -> None:
-    """Print which metrics the finished cells lack because they were added later."""
+    """Print the metrics that finished cells lack because they were added later."""
     if done:
         for line in results_of(selection).added_later(done):
             print_line(line)
 
 
 def done_of(selection: Selection, cells: Sequence[Cell]) -> Done:
-    """Return the finished ones of these cells of a selection.
+    """Return the finished cells among these cells of a selection.
 
     Args:
-        selection: whose results are read.
-        cells: of the selection.
+        selection: selection with the results to read.
+        cells: cells of the selection.
 
     Raises:
-        NothingMeasured: there are none.
+        NothingMeasured: no cell is finished.
     """
     results = results_of(selection)
     done = results.finished(cells)
@@ -84,12 +84,12 @@ def done_of(selection: Selection, cells: Sequence[Cell]) -> Done:
 
 
 def done_text(done: Done, of: int, failed: Failed) -> str:
-    """Return how many cells are done, and how many failed and why."""
+    """Return the numbers of finished and failed cells as text, with reasons."""
     failures = failed_text(Counter(reason for _, reason in failed))
     return f"{len(done)} of {of} cells done" + (f"; failed: {failures}" if failures else "")
 
 
 def rooms_of(selection: Selection) -> Rooms:
-    """Return the rooms of the scale's accuracies, from what is finished of its baselines."""
+    """Return the headroom of the scale's accuracies, from its finished baselines."""
     finished = results_of(selection).finished(baselines_among(selection.cells))
     return Rooms(selection.suite.scales[selection.scale].baselines, finished)

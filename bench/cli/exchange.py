@@ -1,4 +1,4 @@
-"""`bench export`, `import` and `merge`: finished cells from one results folder to another."""
+"""`bench export`, `import` and `merge`: exchange finished cells between results folders."""
 
 import json
 from collections.abc import Sequence
@@ -68,10 +68,10 @@ def export(
 ) -> None:
     """Write finished cells as CSV tables, as one archive, or for other programs.
 
-    Tables are read by pandas, and by `show`, `compare` and other verbs as --results. Cells are
-    added to tables that exist.
+    pandas can read the tables. `show`, `compare` and other commands read them with --results. Cells
+    are added to existing tables.
 
-    `bench import` reads an archive. Exit status 3: nothing is finished to export.
+    `bench import` reads an archive. Exit status 3: no cell is finished.
     """
     chosen = [select(context.obj, name, scale=scale, where=where, seeds=seeds) for name in suite]
     if form is None:
@@ -119,7 +119,7 @@ def _merge(sources: Sequence[MergedFolder], results: Path, as_json: bool) -> Non
 
 
 def read_by_figures(suite: Suite) -> set[str]:
-    """Return the metrics of histories that pages show: the suite's figures, learning curves."""
+    """Return the history metrics on pages: in the suite's figures and learning curves."""
     names = set(RECORDED)
     for figure in suite.figures:
         if figure.kind.x == "record":
@@ -130,18 +130,18 @@ def read_by_figures(suite: Suite) -> set[str]:
 def export_selections(
     chosen: Sequence[Selection], to: Path, *, encoders: bool, histories: bool = False
 ) -> Json:
-    """Write the finished cells of the selections as tables, or as one archive where `to` is .tar.
+    """Write the finished cells of selections as tables, or as an archive if `to` is .tar.
 
     Args:
-        chosen: which cells.
-        to: a folder, or a .tar or .tar.gz file.
-        encoders: whether trained encoders go into the archive.
-        histories: whether tables hold whole histories, not only what figures read.
+        chosen: the cells to export.
+        to: folder, or .tar or .tar.gz file.
+        encoders: whether the archive contains trained encoders.
+        histories: whether tables contain complete histories, not only the metrics in figures.
 
     Raises:
-        NothingMeasured: nothing is finished.
-        BenchError: the name of `to` says something else, encoders are asked for in tables, or all
-            that is finished stands in exported tables.
+        NothingMeasured: no cell is finished.
+        BenchError: the suffix of `to` is unknown, encoders are requested in tables, or all finished
+            cells come from exported tables.
     """
     archive = to.name.endswith(SUFFIXES)
     if not archive and to.suffix in (".csv", ".gz", ".parquet", ".tgz", ".xz", ".zip"):
@@ -186,13 +186,13 @@ def export_as(form: str, chosen: Sequence[Selection], to: Path, data: Path) -> J
 
     Args:
         form: one of FORMS.
-        chosen: which cells.
+        chosen: the cells to export.
         to: the folder to write into.
-        data: the folder of data sets, for the statistics of their pixels.
+        data: the folder of data sets, for pixel statistics.
 
     Raises:
-        NothingMeasured: nothing is finished.
-        BenchError: no such form, or its package is missing.
+        NothingMeasured: no cell is finished.
+        BenchError: the form is unknown, or its package is missing.
     """
     if form not in FORMS:
         raise BenchError(f"--as {form}: unknown. {choices(form, list(FORMS))}")
@@ -226,12 +226,12 @@ def export_hub(chosen: Sequence[Selection], to: Path, data: Path) -> Json:
     """Write a model repository with the encoders and a dataset repository with the results.
 
     Args:
-        chosen: which cells.
-        to: gets the folders `encoders`, unless no encoder is kept, and `results`.
-        data: the folder of data sets, for the statistics of their pixels.
+        chosen: the cells to export.
+        to: folder that receives `results` and, if encoders are stored, `encoders`.
+        data: the folder of data sets, for pixel statistics.
 
     Raises:
-        NothingMeasured: nothing is finished of one of them.
+        NothingMeasured: a selection has no finished cell.
         BenchError: `pyarrow` or `safetensors` is missing.
     """
     from bench.results.hub import ENCODERS, RESULTS, write_dataset_card, write_model_card
@@ -252,10 +252,10 @@ def export_hub(chosen: Sequence[Selection], to: Path, data: Path) -> Json:
 
 
 def export_parquet(chosen: Sequence[Selection], to: Path) -> Json:
-    """Write what was measured of the selections, published and judged as Parquet files.
+    """Write measured, published and judged values of the selections as Parquet files.
 
     Raises:
-        NothingMeasured: nothing is finished of one of them.
+        NothingMeasured: a selection has no finished cell.
         BenchError: `pyarrow` is missing.
     """
     import pandas as pd  # here alone: `import` and `merge` need no frames
@@ -286,7 +286,7 @@ def check_finished(chosen: Sequence[Selection]) -> None:
 
 
 def print_export(record: Json) -> None:
-    """Print how much was exported."""
+    """Print the number of exported cells."""
     where = plain_text(str(record.get("folder", record.get("file"))))
     if "cells" in record:
         print(f"{_counted(record['cells'], record.get('encoders'))} in {where}")
@@ -307,7 +307,7 @@ def _counted(cells: int, encoders: int | None) -> str:
 
 
 def print_merge(record: Json) -> None:
-    """Print what was added, and what was left alone and why."""
+    """Print what was added, what was skipped, and why."""
     conflicts, busy = record["conflicts"], record["busy"]
     print(
         f"{_counted(record['added'], record['encoders'])} added, {record['same']} identical, "

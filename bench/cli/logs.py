@@ -1,4 +1,4 @@
-"""`bench logs`: a cell's attempts, why one failed, and what its training recorded."""
+"""`bench logs`: a cell's attempts, the reason of a failure, and training records."""
 
 import re
 import time
@@ -46,10 +46,10 @@ def logs(
 
 
 def find_folder(workspace: Workspace, beginning: str) -> CellFolder:
-    """Return the folder of the cell whose id begins like this.
+    """Return the folder of the cell whose id starts with these characters.
 
     Raises:
-        BenchError: no cell was started whose id does, or several were.
+        BenchError: no started cell has such an id, or several have.
     """
     where = f"cell {beginning}"
     if re.fullmatch("[0-9a-f]{1,16}", beginning) is None:
@@ -73,7 +73,7 @@ def describe_logs(folder: CellFolder) -> Json:
     """Return the cell's attempts and records.
 
     Raises:
-        StoreError: the folder holds no cell that this version of `bench` can read.
+        StoreError: the folder has no cell that this version of `bench` can read.
     """
     cell = check_cell(folder)
     attempts = all_attempts(folder.attempts)
@@ -111,7 +111,7 @@ def _history(folder: CellFolder, training: str | None) -> list[dict[str, float]]
 
 
 def print_logs(record: Json) -> None:
-    """Print attempts, log and records, a line each."""
+    """Print attempts, log and records, one per line."""
     training = f", training {record['training']}" if record["training"] else ""
     print(f"{record['experiment']} {record['id']}{training}")
     for attempt in record["attempts"]:

@@ -1,4 +1,4 @@
-"""`bench methods`: every method as a point on its axes."""
+"""`bench methods`: every method as settings on its axes."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,7 +28,7 @@ def methods(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the methods by their settings; describe one next to its paper and released code."""
+    """List the methods by their settings, or compare one with its paper and released code."""
     if to is not None and name is not None:
         raise BenchError("--to writes all methods on one page: leave the name out")
     if to is not None:
@@ -42,10 +42,10 @@ def methods(
 
 
 def describe_methods(suites: Path, name: str | None) -> list[Json]:
-    """Return every preset, or one, with its coordinates, their sources, and what these state.
+    """Return every preset, or one, with its settings, their sources and the sources' values.
 
     Raises:
-        BenchError: no preset has that name.
+        BenchError: the preset does not exist.
     """
     known = load_presets(suites)
     if name is not None and name not in known:
@@ -77,7 +77,7 @@ def _coordinates(label: str, preset: Preset) -> dict[str, Json]:
 
 
 def write_pages(suites: Path, folder: Path) -> list[Path]:
-    """Write every method as its coordinates, and next to papers and code; return both pages."""
+    """Write a page of all methods' settings and a page that compares them with the papers."""
     records = describe_methods(suites, None)
     texts = {
         "methods.md": methods_page(records, elsewhere(), settings_reference()),
@@ -93,7 +93,7 @@ def write_pages(suites: Path, folder: Path) -> list[Path]:
 
 
 def print_methods(records: Sequence[Json]) -> None:
-    """Print the coordinates of all methods side by side, or those of one next to their sources."""
+    """Print the settings of all methods side by side, or those of one with their sources."""
     if len(records) == 1:
         _print_method(records[0])
         return

@@ -1,4 +1,4 @@
-"""The options that several verbs take, what a shell completes, and how all verbs answer."""
+"""Shared command-line options, shell completion and output of all commands."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -16,12 +16,12 @@ from bench.text import plain_text
 
 
 def suite_names(context: typer.Context, incomplete: str) -> list[str]:
-    """Return the names of suites that begin like this."""
+    """Return the names of suites that start with this text."""
     return [name for name in _paths(context) if name.startswith(incomplete)]
 
 
 def scale_names(context: typer.Context, incomplete: str) -> list[str]:
-    """Return the scales that the suites named before have, or any suite."""
+    """Return the scales of the suites named before, or of all suites."""
     from bench.suites.load import load_suite
 
     paths, named = _paths(context), context.params.get("suite") or list(_paths(context))
@@ -36,7 +36,7 @@ def scale_names(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def method_names(context: typer.Context, incomplete: str) -> list[str]:
-    """Return the names of methods that begin like this."""
+    """Return the names of methods that start with this text."""
     from bench.suites.presets import load_presets
 
     try:
@@ -46,7 +46,7 @@ def method_names(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def paper_names(context: typer.Context, incomplete: str) -> list[str]:
-    """Return the papers that begin like this."""
+    """Return the papers that start with this text."""
     from bench.papers.reader import paper_files
 
     try:
@@ -56,7 +56,7 @@ def paper_names(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def verdict_names(incomplete: str) -> list[str]:
-    """Return the verdicts on claims that begin like this."""
+    """Return the verdicts on claims that start with this text."""
     from bench.analysis.verdicts import ClaimVerdict
 
     return [str(name) for name in ClaimVerdict if name.startswith(incomplete)]
@@ -155,7 +155,7 @@ REASONS = {
 
 
 def answer(record: Any, show: Any, as_json: bool) -> None:
-    """Print the answer of a verb: as one JSON document, or with `show`, for people."""
+    """Print a command's result as one JSON document, or with `show` for people."""
     if place().rank > 0:  # of a run on several ranks the first one answers
         return
     if as_json:
@@ -165,7 +165,7 @@ def answer(record: Any, show: Any, as_json: bool) -> None:
 
 
 def check_folder(to: Path, verb: str) -> None:
-    """Check that `--to` can name a folder for a verb to write.
+    """Check that a command can write to the folder of `--to`.
 
     Raises:
         BenchError: the path, or one of its parents, is a file.
@@ -202,7 +202,7 @@ def print_failures(failures: Sequence[dict[str, Any]]) -> None:
 
 
 def under(title: str, show: Callable[[Any], None]) -> Callable[[Any], None]:
-    """Return a printer that prints `title` and then the answer."""
+    """Return a printer that prints `title` and then the result."""
 
     def shown(record: Any) -> None:
         print(f"{title}:")

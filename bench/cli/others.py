@@ -1,4 +1,4 @@
-"""`bench others`: what other projects measured, next to the papers' numbers and claims."""
+"""`bench others`: numbers of other projects next to the papers' numbers and claims."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -45,7 +45,7 @@ def others(
 ) -> None:
     """Show what other projects measured next to the papers' numbers and claims.
 
-    Differences are formed inside one source only. None of these numbers decides a claim.
+    Differences are computed within one source only. Verdicts do not use these numbers.
     """
     workspace: Workspace = context.obj
     known = sources(all_rows())
@@ -68,10 +68,10 @@ def others(
 
 
 def claim_seen(claim: str, workspace: Workspace) -> SeenByOthers:
-    """Return what other projects' numbers say about a claim.
+    """Return other projects' results for a claim.
 
     Raises:
-        BenchError: no suite has a claim of this name.
+        BenchError: no suite has this claim.
     """
     suites = _suites_of(None, workspace)
     known = list(dict.fromkeys(name for suite in suites for name in suite.claims))
@@ -85,10 +85,10 @@ def claim_seen(claim: str, workspace: Workspace) -> SeenByOthers:
 
 
 def artifact_records(name: str, workspace: Workspace) -> list[Json]:
-    """Return each published row of an artifact with the numbers of other projects next to it.
+    """Return each published row of an artifact with the numbers of other projects.
 
     Raises:
-        BenchError: no paper has an artifact of this name.
+        BenchError: no paper has this artifact.
     """
     paper_name, _, artifact = name.partition("/")
     papers = load_papers(workspace.suites)
@@ -102,7 +102,7 @@ def suite_records(name: str, workspace: Workspace) -> list[Json]:
     """Return the published rows that a suite compares, with the numbers of other projects.
 
     Raises:
-        BenchError: there is no such suite.
+        BenchError: the suite does not exist.
     """
     suite = load_suite(find_suite(name, workspace.suites))
     if suite.paper is None:
@@ -155,7 +155,7 @@ def _source_record(rows: Sequence[OthersRow]) -> Json:
 
 
 def print_sources(records: Sequence[Json]) -> None:
-    """Print a line for each source, and how to see more."""
+    """Print one line per source, and the command that shows more."""
     heads = ["source", "rows", "data", "selected", "runs", "licence"]
     listed = ("data", "selection", "runs")
     rows = [
@@ -170,7 +170,7 @@ def print_sources(records: Sequence[Json]) -> None:
 
 
 def print_source(records: Sequence[Json]) -> None:
-    """Print each row of a source, and which artifacts it stands next to."""
+    """Print each row of a source and the artifacts that it relates to."""
     heads = ["row", "data", "metric", "value", "runs", "selected", "beside"]
     rows = [
         [
@@ -186,7 +186,7 @@ def print_source(records: Sequence[Json]) -> None:
 
 
 def print_artifact(records: Sequence[Json]) -> None:
-    """Print each published number of an artifact with the others' next to it."""
+    """Print each published number of an artifact with the numbers of other projects."""
     if not records:
         print_line("We know of no other project that has measured it.")
     heads = ["row", "metric", "published", "others", "source", "selected, runs", "differs in"]
@@ -202,7 +202,7 @@ def print_artifact(records: Sequence[Json]) -> None:
 
 
 def print_seen(seen: SeenByOthers) -> None:
-    """Print the sentence of a claim, and each effect."""
+    """Print the summary of a claim and each effect."""
     print_line(f"Seen by others: {seen.seen}. {seen.summary}")
     heads = ["source", "what", "data", "metric", "effect", "at", "differs further in", "counts as"]
     rows = [

@@ -1,4 +1,4 @@
-"""Code of the user on the command line: which folders are trusted, and a first try."""
+"""The user's own code on the command line: trusted folders and a first test run."""
 
 import shlex
 from collections import Counter
@@ -30,16 +30,16 @@ Trust = Annotated[
 
 
 def trust_folders(folders: list[Path] | None) -> None:
-    """Let this command run the code in these folders, and in no others.
+    """Allow this command to run code in these folders only.
 
     Raises:
-        BenchError: one of them is not there.
+        BenchError: a folder does not exist.
     """
     trust(folders or [])
 
 
 def untrusted(cells: Iterable[Cell]) -> list[str]:
-    """Return a line for each objective, method and metric whose code may not be run."""
+    """Return one line per objective, method or metric whose code is not trusted."""
     cells = list(cells)
     code = [
         (_kind(cell), cell.loss)
@@ -60,11 +60,11 @@ def untrusted(cells: Iterable[Cell]) -> list[str]:
 
 
 def trust_words(cells: Iterable[Cell], suites: Path) -> list[str]:
-    """Return the options of a command on these cells that let it run the user's own code in them.
+    """Return the command-line options that allow a command on these cells to run their code.
 
     Args:
-        cells: that it computes.
-        suites: their folder; where no folder is trusted, such code lies in its own folders there.
+        cells: the cells to compute.
+        suites: folder of suites. If no folder is trusted, the code is in subfolders of this folder.
     """
     cells = list(cells)
     own = [cell for cell in _with_own_losses(cells) if not _is_shipped(cell)]
@@ -75,14 +75,15 @@ def trust_words(cells: Iterable[Cell], suites: Path) -> list[str]:
 
 
 def check_own_code(cells: Iterable[Cell], store: Store | None = None) -> None:
-    """Try each objective, method, metric and network of timm first.
+    """Test each objective, method, metric and timm network before a run.
 
     Args:
-        cells: to be computed.
-        store: keeps copies of the code, by which cells are known as stale once it is edited.
+        cells: the cells to compute.
+        store: results folder with copies of the code, which show whether cells are stale after an
+            edit.
 
     Raises:
-        LaunchError: in one line: code that is not trusted, or what is wrong with it.
+        LaunchError: the code is not trusted or fails.
     """
     cells = [c for c in cells if _own_file(c) is not None or _metrics_of(c) or _of_timm(c)]
     if store is not None and cells:
@@ -141,7 +142,7 @@ def _metrics_of(cell: Cell) -> list[tuple[str, str, str]]:
 
 
 def tell_edited(cells: Iterable[Cell], store: Store) -> None:
-    """Tell for each objective, method or metric how many cells its former code has computed."""
+    """Report how many cells each former version of the user's code has computed."""
     own = [cell for cell in cells if _own_file(cell) is not None or _metrics_of(cell)]
     states = store.states(own) if own else []  # most runs have none
     stale = Counter(

@@ -1,4 +1,4 @@
-"""`bench papers`: the papers that suites may name, and what is wrong with the file of one."""
+"""`bench papers`: list the papers, or check the file of one."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,10 +41,10 @@ def papers(
 
 
 def describe_papers(workspace: Workspace) -> list[Json]:
-    """Return every paper with its counts; a wrong file is reported on standard error.
+    """Return every paper with its counts; report invalid files on standard error.
 
     Raises:
-        BenchError: two files have one name.
+        BenchError: two files have the same name.
     """
     records = []
     for path in paper_files(workspace.suites).values():
@@ -63,10 +63,10 @@ def _record(paper: Paper, path: Path) -> Json:
 
 
 def check_paper(path: Path, workspace: Workspace) -> Json:
-    """Return what the file of a paper says, and each fault with its line and its key path.
+    """Return the content of a paper's file, and each error with its line and key path.
 
     Raises:
-        BenchError: the file is missing or no YAML.
+        BenchError: the file is missing or not YAML.
     """
     file, faults = faults_of(path)
     if paper_name(path) in (known := paper_files(_without(path, workspace))):

@@ -1,4 +1,4 @@
-"""`bench plan`: a suite's grid, how long the rest takes, and what of it fits in some hours."""
+"""`bench plan`: a suite's grid, the remaining time, and the cells that fit into some hours."""
 
 import math
 from collections import Counter
@@ -78,18 +78,18 @@ def describe_plan(
     limit_hours: float | None = None,
     configs: bool = True,
 ) -> Json:
-    """Return the grid with the state of each cell, and what is predicted for the rest.
+    """Return the grid with the state of each cell, and predictions for the unfinished ones.
 
     Args:
         selection: the cells.
-        jobs: workers; None: one per GPU or core.
-        probe_with: a folder of data sets, to time a few steps of what nothing is known of.
-        limit_hours: say what fits in, of GPUs or, without any, of cores.
-        configs: whether each cell has all its settings, not its axes alone.
+        jobs: number of workers; None means one per GPU or core.
+        probe_with: folder of data sets, used to time a few steps of cells without known times.
+        limit_hours: limit in GPU hours, or core hours without GPUs.
+        configs: whether to list all settings of each cell, not only its axes.
 
     Raises:
-        BenchError: the limit is no positive number, times that it needs are not known, or cells
-            ask more of their data set than it has.
+        BenchError: the limit is not positive, needed times are unknown, or a data set is too small
+            for the cells.
     """
     _check_limit(limit_hours)
     _refuse_impossible(selection)
@@ -159,18 +159,18 @@ def within(
     *,
     retry_failed: bool,
 ) -> Json:
-    """Return which cells of some selections fit in so many hours, those done among them.
+    """Return the cells that fit into this many hours, including finished ones.
 
     Args:
-        chosen: selections of one results folder.
-        cells: all of theirs.
-        states: of each cell.
-        places: workers, each by its GPU or None.
-        limit_hours: of GPUs or, without any, of cores.
-        retry_failed: whether failed cells are tried again.
+        chosen: selections with the same results folder.
+        cells: all cells of the selections.
+        states: state of each cell.
+        places: GPU of each worker, or None.
+        limit_hours: limit in GPU hours, or core hours without GPUs.
+        retry_failed: whether failed cells run again.
 
     Raises:
-        BenchError: the limit is no positive number, or times are not known.
+        BenchError: the limit is not positive, or times are unknown.
     """
     _check_limit(limit_hours)
     leave = (State.DONE,) if retry_failed else OVER
@@ -212,7 +212,7 @@ def _limited(chosen: Sequence[Selection], prediction: Prediction, limit_hours: f
 
 
 def check_of_suite(selection: Selection) -> None:
-    """Raise a BenchError if the cells belong to no suite: no claim needs them."""
+    """Raise a BenchError if the cells are not part of a suite, so no claim needs them."""
     if selection.changes:
         raise BenchError(
             "--limit-gpu-hours chooses cells by the claims that need them, and cells of --set "

@@ -1,4 +1,4 @@
-"""What `bench plan` prints."""
+"""Output of `bench plan`."""
 
 import sys
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ LEAST = 0.01  # hours that are reported
 
 
 def print_plan(record: Json) -> None:
-    """Print the prediction, the grid's axes, and its cells where they are few."""
+    """Print the prediction, the grid's axes and, if there are few, its cells."""
     cells = record["cells"]
     print_line(f"{record['title']} ({record['protocol']}: {record['what']})")
     if not cells:
@@ -143,7 +143,7 @@ def _prediction_text(p: Json) -> str:
 
 
 def print_limited(limited: Json, file: TextIO | None = None) -> None:
-    """Print what fits in a limit of hours, on standard error if nothing else is said."""
+    """Print the cells that fit into a limit of hours."""
     of = limited["of"]
     if of == "core-hours":
         of = "core-hours (no GPU is used: --limit-gpu-hours limits them)"

@@ -1,4 +1,4 @@
-"""`bench questions`: the disputed questions, each answered from papers, other projects and runs."""
+"""`bench questions`: disputed questions with answers from papers, other projects and our runs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,9 +31,9 @@ def questions(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Answer disputed questions: published effects, those of other projects, and those here.
+    """Answer disputed questions from published effects, other projects and our own runs.
 
-    With a name: every effect with its data, who measured it, and its interval.
+    With a name: print every effect with its data set, source and interval.
     """
     found = describe_questions(context.obj, name)
     if name is None:
@@ -43,14 +43,14 @@ def questions(
 
 
 def describe_questions(workspace: Workspace, name: str | None) -> list[Findings]:
-    """Return what is known of each question, or of one.
+    """Return the effects for each question, or for one.
 
     Args:
         workspace: folders of suites and results.
-        name: of the only one; None: all.
+        name: restrict to this question; None means all.
 
     Raises:
-        BenchError: no such question, or a suite that cannot be read.
+        BenchError: the question does not exist, or a suite cannot be read.
     """
     asked: list[Question] = all_questions() if name is None else [question_named(name)]
     claims = {pair for question in asked for pair in question.all_claims}
@@ -77,7 +77,7 @@ def _ours(of: JudgedScale, path: Path) -> Ours:
 
 
 def print_questions(found: Sequence[Findings]) -> None:
-    """Print each question with its sentences, and how to see more."""
+    """Print each question with its summary, and the command that shows more."""
     for one in found:
         print_line(f"{one.question.question} ({one.question.name})")
         for sentence in one.sentences:
@@ -86,7 +86,7 @@ def print_questions(found: Sequence[Findings]) -> None:
 
 
 def print_findings(found: Findings) -> None:
-    """Print the sentences of a question, and each effect."""
+    """Print the summary of a question and each effect."""
     print_line(found.question.question)
     for sentence in found.sentences:
         print_line(sentence, indent="    ")

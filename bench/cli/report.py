@@ -1,4 +1,4 @@
-"""`bench report`: the site."""
+"""`bench report`: write the site."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -36,9 +36,9 @@ def report(
     ] = "png,tex,csv",
     as_json: AsJson = False,
 ) -> None:
-    """Write the site: an index, and a page per artifact and per suite.
+    """Write the site: an index, and one page per artifact and per suite.
 
-    With names: the pages of these suites and of their artifacts.
+    With names: write only the pages of these suites and of their artifacts.
     """
     if every and suite:
         raise BenchError("--all writes every suite: leave the names out")
@@ -49,10 +49,10 @@ def report(
 
 
 def report_formats(text: str) -> list[str]:
-    """Return the formats that a list with commas names, in their order.
+    """Return the formats in a comma-separated list, in order.
 
     Raises:
-        BenchError: one of them is none.
+        BenchError: a format is unknown.
     """
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
@@ -69,15 +69,15 @@ def write_reports(
     to: Path,
     formats: Sequence[str],
 ) -> Json:
-    """Write the site; return the first page to open and all pages written.
+    """Write the site; return the start page and all written pages.
 
     Args:
-        workspace: the folders.
-        names: the suites whose pages are wanted, at `scale` or their own; none for all that have
+        workspace: folders of suites and results.
+        names: suites to write, at `scale` or their default scale; empty for all suites with
             results.
-        scale: for those named; without names only this scale is looked at.
+        scale: scale of the named suites. Without names, restrict to this scale.
         to: the folder to write into.
-        formats: what is written in addition to pages and SVG: png, pdf, tex, csv.
+        formats: additional formats besides HTML and SVG: png, pdf, tex, csv.
     """
     if not names:
         check_scale_known(scale, workspace.suites)
@@ -109,5 +109,5 @@ def write_reports(
 
 
 def print_site(record: Json) -> None:
-    """Print the first page to open and the number of pages."""
+    """Print the start page and the number of pages."""
     print(f"{plain_text(record['index'])}: {counted(len(record['pages']), 'page')} written")

@@ -1,4 +1,4 @@
-"""`bench run` and `bench resume`: compute what is missing, or submit it to Slurm."""
+"""`bench run` and `bench resume`: compute missing cells, or submit them to Slurm."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -137,7 +137,7 @@ def resume(
 
 
 def check_begun(selection: Selection) -> None:
-    """Raise a LaunchError if no cell of the selection was ever started."""
+    """Raise a LaunchError if no cell of the selection was started before."""
     cells = selection.cells
     parts = map(selection.store.states, (cells[:FEW], cells[FEW:]))  # the rest only if need be
     begun = (s.attempts or s.state in (*OVER, State.QUEUED) for states in parts for s in states)
@@ -149,15 +149,15 @@ def check_begun(selection: Selection) -> None:
 
 
 def run_selections(chosen: Sequence[Selection], options: RunOptions, data: Path) -> Json:
-    """Run the cells of all selections in one queue, or submit jobs; return the final counts.
+    """Compute the cells of all selections in one queue, or submit jobs; return the counts.
 
-    With `limit_hours`, only cells that fit into the limit are run.
+    `limit_hours` restricts the run to cells that fit into the limit.
 
     Args:
         chosen: selections with the same results folder.
 
     Raises:
-        BenchError: that folder holds exported tables.
+        BenchError: the folder contains exported tables.
     """
     options.check()
     if table_files(chosen[0].results):
@@ -245,7 +245,7 @@ def _submit(cells: Sequence[Cell], selection: Selection, options: RunOptions, da
 
 
 def print_end(record: Json, chosen: Sequence[Selection]) -> None:
-    """Print the final counts, the measured tables, and the next command."""
+    """Print the final counts, the measured tables and the next command."""
     print_counts(record, f"{chosen[0].command('status')} --watch")
     for selection in chosen:
         with suppress(NothingMeasured):  # submitted, interrupted elsewhere, or all failed

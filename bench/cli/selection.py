@@ -1,4 +1,4 @@
-"""The cells that a command line selects, and the data sets that they need."""
+"""Cells that a command line selects, and the data sets that they need."""
 
 import re
 import shlex
@@ -49,7 +49,7 @@ Seen = TypeVar("Seen")
 
 @dataclass(frozen=True)
 class Selection:
-    """The cells of a suite at a scale that a command was asked about."""
+    """The cells of a suite at a scale that a command selects."""
 
     suite: Suite
     path: Path
@@ -63,7 +63,7 @@ class Selection:
 
     @property
     def results(self) -> Path:
-        """The results folder, or that of exported tables."""
+        """The results folder or folder of exported tables."""
         return self.workspace.results
 
     @cached_property
@@ -78,22 +78,22 @@ class Selection:
 
     @property
     def title(self) -> str:
-        """The suite, the scale and what is set otherwise, as messages name them."""
+        """The suite, the scale and the changed settings, for messages."""
         changes = "; ".join(f"{k} = {value_text(v)}" for k, v in self.changes.items())
         return f"{self.suite.name} at scale {self.scale}" + (f" with {changes}" if changes else "")
 
     @property
     def words(self) -> str:
-        """What names the selection on a command line, behind the verb."""
+        """The command-line arguments that describe the selection."""
         return " ".join([command_words(self.suite.name, self.scale, self.changes), *self.narrowed])
 
     @property
     def whole(self) -> "Selection":
-        """The suite's own cells at the scale, all of them."""
+        """All of the suite's own cells at the scale."""
         return replace(self, changes={}, narrowed=())
 
     def command(self, verb: str) -> str:
-        """Return the command of a verb on this selection, with its folders, to be copied."""
+        """Return the complete command for this selection, with its folders, for copying."""
         have = self.have if verb in _HAVING else ()
         done = [f"--have {shlex.quote(str(folder))}" for folder in have]
         if verb in _COMPUTING:
@@ -111,18 +111,18 @@ def select(
     have: Sequence[Path] | None = None,
     changes: list[str] | None = None,
 ) -> Selection:
-    """Return the selection that command-line arguments describe.
+    """Return the selection that the command-line arguments describe.
 
     Args:
-        name: the suite, or the path of its file.
-        scale: None: the suite's default.
-        where: conditions such as `K=64,128`, all of which must hold.
-        seeds: such as `0,1,2` or `0-4`; replaces the suite's.
-        have: folders of exported tables, whose cells count as done.
+        name: name of the suite or path of its file.
+        scale: name of the scale; None means the suite's default scale.
+        where: conditions such as `K=64,128`; all must hold.
+        seeds: seeds such as `0,1,2` or `0-4`, which replace those of the suite.
+        have: folders of exported tables whose cells count as finished.
         changes: settings such as `epochs=2` that replace the suite's.
 
     Raises:
-        BenchError: a mistake in the suite or in the choice.
+        BenchError: the suite or an argument is invalid.
     """
     selection = choose(
         workspace,
@@ -143,13 +143,12 @@ def select(
 
 
 def sharded(chosen: Sequence[Selection], shard: str | None) -> list[Selection]:
-    """Return the selections with the cells of a part, such as the third of 16: `3/16`.
+    """Return the selections restricted to one part, such as `3/16`: the third of 16.
 
-    The cells of all selections are divided together, so that a training that two suites share
-    is in one part.
+    The cells of all selections are divided together. Cells that share a training are in one part.
 
     Raises:
-        BenchError: `shard` is not such a part.
+        BenchError: `shard` has the wrong form or is out of range.
     """
     if shard is None:
         return list(chosen)
@@ -179,7 +178,7 @@ def choose(
     have: Sequence[Path] | None = None,
     changes: Selected | None = None,
 ) -> Selection:
-    """Return a selection; the arguments are those of `select`, as values instead of text."""
+    """Return a selection, like `select`, from values instead of text."""
     path = find_suite(name, workspace.suites)
     suite = load_suite(path)
     chosen = scale or suite.scale
@@ -217,10 +216,10 @@ def _tell_other_scales(selection: Selection) -> None:
 
 
 def had(folders: Sequence[Path] | None) -> tuple[Path, ...]:
-    """Return the folders of `--have`.
+    """Return the results of the folders of `--have`.
 
     Raises:
-        BenchError: one of them holds no exported tables.
+        BenchError: a folder has no exported tables.
     """
     for folder in folders or ():
         if not table_files(folder):
@@ -232,7 +231,7 @@ def had(folders: Sequence[Path] | None) -> tuple[Path, ...]:
 
 
 def check_scale_known(scale: str | None, suites: Path) -> None:
-    """Raise a BenchError if no suite has a scale of that name."""
+    """Raise a BenchError if no suite has this scale."""
     if scale is None:
         return
     every = of_sound_suites(known_suites(suites).values(), load_suite)
@@ -242,10 +241,10 @@ def check_scale_known(scale: str | None, suites: Path) -> None:
 
 
 def check_scales(selection: Selection) -> None:
-    """Look for mistakes in the other scales of a suite, of which one seed is expanded.
+    """Check the other scales of a suite, using one seed.
 
     Raises:
-        BenchError: there is one; a report would refuse what it has of the suite.
+        BenchError: a scale is invalid, so reports of the suite would fail.
     """
     suite, path = selection.suite, selection.path
     scales = [scale for scale in suite.scales if scale != selection.scale]
@@ -258,16 +257,17 @@ def check_scales(selection: Selection) -> None:
 def check_found(
     suite: Suite, path: Path, expanded: Mapping[str, Sequence[Cell]], *, narrowed: bool = False
 ) -> None:
-    """Refuse an exclusion, and conditions on cells, that no cell of any scale meets.
+    """Check that each exclusion and condition matches a cell of some scale.
 
     Args:
         suite: the suite.
-        path: its file.
-        expanded: cells by scale; other scales are expanded, with one seed, where these do not do.
-        narrowed: whether these are not all cells of their scales.
+        path: file of the suite.
+        expanded: cells by scale. If none of them matches, the other scales are expanded with one
+            seed.
+        narrowed: whether `expanded` has only some cells of its scales.
 
     Raises:
-        SuiteError: there is such a condition.
+        SuiteError: an exclusion or condition matches no cell.
     """
     check_exclusions(suite, path)
     others = (scale for scale in suite.scales if narrowed or scale not in expanded)
@@ -289,15 +289,15 @@ def _with_one_seed(suite: Suite, scale: str, path: Path) -> list[Cell]:
 def of_sound_suites(
     paths: Iterable[Path], look: Callable[[Path], Seen], *, needed: Collection[Path] = ()
 ) -> list[Seen]:
-    """Return what `look` gives for each suite; a faulty suite is reported and left out.
+    """Apply `look` to each suite; report and skip invalid suites.
 
     Args:
-        paths: the suites' files.
-        look: reads a suite.
-        needed: the files of suites that must not be left out.
+        paths: files of the suites.
+        look: function of a suite file.
+        needed: files of suites that must be valid.
 
     Raises:
-        SuiteError: a needed suite is faulty, or all are.
+        SuiteError: a needed suite is invalid, or all are.
     """
     found, faults = list[Seen](), list[SuiteError]()
     for path in paths:
@@ -315,10 +315,10 @@ def of_sound_suites(
 
 
 def select_scales(path: Path, workspace: Workspace) -> list[Selection]:
-    """Return one selection per scale of a suite, each with all its cells.
+    """Return one selection per scale of a suite, each with all cells.
 
     Raises:
-        BenchError: a mistake in the suite.
+        BenchError: the suite is invalid.
     """
     suite = load_suite(path)
     paper = check_suite(suite, path)
@@ -362,7 +362,7 @@ def _settings(option: str, texts: list[str] | None) -> Selected:
 def missing_data(cells: Sequence[Cell], root: Path) -> Iterator[DataError]:
     """Yield an error for each data set of the cells that is missing in the folder `root`.
 
-    Images, lists of labelled images, boxes and recordings are looked for; no file is read.
+    The check covers images, lists of labelled images, boxes and recordings. It reads no file.
     """
     for name in sorted({name for cell in cells for name in cell.looks_at}):
         listed = {

@@ -1,4 +1,4 @@
-"""`bench show`: what was measured, as the suite's tables, comparable or not."""
+"""`bench show`: measured values as the suite's tables."""
 
 from collections.abc import Sequence
 
@@ -27,9 +27,9 @@ def show(
     context: typer.Context, suite: SuiteName, scale: AtScale = None, where: Matching = None,
     seeds: SeedList = None, changes: Changes = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Print what was measured as the suite's tables, whether or not it can be compared.
+    """Print measured values as the suite's tables, with or without published values.
 
-    Exit status 3: nothing was measured.
+    Exit status 3: no cell is finished.
     """
     selection = select(context.obj, suite, scale=scale, where=where, seeds=seeds, changes=changes)
     tables, done, failed = measured_of(selection)
@@ -51,12 +51,12 @@ def show(
 def others_of(
     table: MeasuredTable, record: Json, beside: Sequence[CellBeside]
 ) -> list[Counterpart]:
-    """Return what other projects measured, on the same data, of an entry's published value.
+    """Return other projects' numbers, on the same data set, for an entry's published value.
 
     Args:
-        table: of the suite.
-        record: one of its entries, see `measured_records`.
-        beside: the scale's cells of published values.
+        table: a table of the suite.
+        record: an entry of the table, see `measured_records`.
+        beside: cells of published values at the scale.
     """
     place = table.where | record["row"] | record["column"]
     found = {
@@ -72,11 +72,11 @@ def others_of(
 def others_lines(
     entries: Sequence[tuple[Json, Sequence[Counterpart]]], selection: Selection
 ) -> list[str]:
-    """Return what other projects measured in a line for each metric and row of the tables.
+    """Return one line per metric and table row with other projects' numbers.
 
     Args:
-        entries: those of the tables, each with the numbers of `others_of`.
-        selection: whose cells were measured.
+        entries: entries of the tables, each with the numbers of `others_of`.
+        selection: the measured cells.
     """
     rows = [record["row"] for record, _ in entries]
     varied = [n for n in dict.fromkeys(n for row in rows for n in row) if _differs(n, rows)]
@@ -99,7 +99,7 @@ def _differs(name: str, rows: Sequence[Json]) -> bool:
 
 
 def measured_of(selection: Selection) -> tuple[list[MeasuredTable], Done, Failed]:
-    """Return the tables that have an entry, and the finished and failed cells, without baselines.
+    """Return the non-empty tables, and the finished and failed cells, without baselines.
 
     Raises:
         NothingMeasured: no cell of the selection is finished.
@@ -120,15 +120,16 @@ def print_measured(
     most_lines: int | None = None,
     notes: Sequence[str] = (),
 ) -> None:
-    """Print how much is done, the tables, and the command that goes on from here.
+    """Print the progress, the tables and the next command.
 
     Args:
-        selection: whose cells were measured.
-        tables: that have an entry.
+        selection: the measured cells.
+        tables: non-empty tables.
         done: the finished cells.
-        failed: those that failed.
-        most_lines: leave out tables beyond so many lines; the first is printed in any case.
-        notes: lines before the command.
+        failed: the failed cells.
+        most_lines: maximum number of lines; further tables are omitted, but the first is always
+            printed.
+        notes: lines to print before the command.
     """
     scale = selection.suite.scales[selection.scale]
     of = len(without_baselines(selection.cells))
@@ -159,12 +160,12 @@ def print_measured(
 
 
 def next_command(selection: Selection, missing: int, failed: int) -> str:
-    """Return the command that tells most next: the rest of the cells, then verdicts, then pages.
+    """Return the most useful next command: run missing cells, print verdicts, or write pages.
 
     Args:
-        selection: what was looked at.
-        missing: how many of its cells `run` would compute.
-        failed: how many failed, which `run` leaves as they are.
+        selection: the selected cells.
+        missing: number of cells that `run` would compute.
+        failed: number of failed cells, which `run` does not repeat.
     """
     suite, whole_suite = selection.suite, selection.whole
     published = suite.scales[selection.scale].protocol == "published"

@@ -1,4 +1,4 @@
-"""`bench status` and `bench cancel`: cells by state, jobs and the time left; stop what computes."""
+"""`bench status` and `bench cancel`: cells by state, jobs and remaining time; stop a run."""
 
 import os
 import signal
@@ -56,7 +56,7 @@ def status(
     watch: Annotated[bool, typer.Option(help="Follow until no cell runs and no job waits.")]
     = False, shard: Shard = None, have: Have = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Count cells by state, with the reasons of failures, the jobs and the time left."""
+    """Count cells by state, with reasons of failures, jobs and remaining time."""
     selection = select(
         context.obj, suite, scale=scale, where=where, seeds=seeds, have=have, changes=changes
     )
@@ -68,7 +68,7 @@ def status(
 
 
 def describe_status(selection: Selection) -> Json:
-    """Return the cells by state, and the Slurm jobs that may compute any of them."""
+    """Return the cells by state, and the Slurm jobs that may compute them."""
     store = selection.store
     states = store.states(selection.cells)
     counts = Counter(state.state for state in states)
@@ -181,7 +181,7 @@ def _workers(jobs: Sequence[SlurmJob] | None) -> list[str | None]:
 
 
 def watch_status(selection: Selection) -> None:
-    """Show the states until no cell runs and no job waits."""
+    """Show the states until no cell is running and no job is waiting."""
     cells = selection.cells
     states = selection.store.states(cells)
     workers = _workers(_jobs(selection))
@@ -276,12 +276,12 @@ def cancel(
 
 
 def stop(selection: Selection) -> Json:
-    """Stop the Slurm jobs that may compute cells of the selection, and the launchers here.
+    """Stop Slurm jobs and local launchers that may compute cells of the selection.
 
-    Checkpoints stay. A job or launcher that may compute other cells too stops as a whole.
+    Checkpoints are kept. A job or launcher stops completely, even if it also computes other cells.
 
     Raises:
-        LaunchError: Slurm does not answer.
+        LaunchError: Slurm does not respond.
     """
     wanted = {cell.id for cell in selection.cells}
     jobs = [job.id for job in jobs_of(selection.results, wanted)]

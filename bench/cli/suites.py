@@ -1,4 +1,4 @@
-"""`bench suites`, `bench schema` and `bench init`: what may be run, and copies of it to edit."""
+"""`bench suites`, `bench schema` and `bench init`: list, describe and copy suites."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -64,7 +64,7 @@ def suites(
 ) -> None:  # fmt: skip
     """List the suites by paper, or describe one.
 
-    With --all or a filter each suite has its title, its scales and their cells done and in all.
+    With --all or a filter, print each suite's title, scales, and numbers of finished and all cells.
     """
     is_filtered = bool(search or paper or dataset or scale)
     if name is not None:
@@ -92,10 +92,10 @@ def schema(
         str, typer.Argument(help="The files that the schema describes: suites or papers.")
     ] = "suites",
 ) -> None:
-    """Print the JSON schema of the files of suites or of papers, for editors.
+    """Print the JSON schema of suite files or paper files, for editors.
 
     Raises:
-        BenchError: it is asked for other files.
+        BenchError: the kind of file is unknown.
     """
     if of not in SCHEMAS:
         raise BenchError(f"schema {of}: no such files. {choices(of, list(SCHEMAS))}")
@@ -112,17 +112,17 @@ def describe_suites(
     scale: str | None = None,
     count_cells: bool = True,
 ) -> list[Json]:
-    """Return the suites with their scales; a faulty one is reported and left out.
+    """Return the suites with their scales; report and skip invalid ones.
 
     Args:
-        have: folders of exported tables whose cells count as done.
-        search: words that the name, title or artifacts of a suite must have.
-        paper, dataset, scale: the only ones that are listed; None: all.
-        count_cells: count the cells of all suites; otherwise a suite has no scales while nothing
-            of its experiment has run.
+        have: folders of exported tables whose cells count as finished.
+        search: words that the name, title or artifacts of a suite must contain.
+        paper, dataset, scale: restrict the list to these; None means all.
+        count_cells: whether to count the cells of all suites. Otherwise, suites without any run of
+            their experiment list no scales.
 
     Raises:
-        SuiteError: of the last one, if all are faulty.
+        SuiteError: all suites are invalid; the error is that of the last suite.
     """
     store = Store(workspace.results, have=have)
 
@@ -146,12 +146,12 @@ def describe_suites(
 
 
 def describe_suite(workspace: Workspace, name: str, have: Sequence[Path] = ()) -> Json:
-    """Return all that a suite says of itself, with its scales' cells, data sets and axes.
+    """Return a suite's description, with the cells, data sets and axes of its scales.
 
     Args:
         workspace: folders of suites and results.
-        name: name or file of the suite.
-        have: folders of exported tables whose cells count as done.
+        name: name of the suite or path of its file.
+        have: folders of exported tables whose cells count as finished.
     """
     selections = select_scales(find_suite(name, workspace.suites), workspace)
     suite, path, paper = selections[0].suite, selections[0].path, selections[0].paper
@@ -179,12 +179,12 @@ def describe_suite(workspace: Workspace, name: str, have: Sequence[Path] = ()) -
 
 
 def datasets_of(cells: Sequence[Cell]) -> list[str]:
-    """Return the data sets of some cells."""
+    """Return the data sets of these cells."""
     return sorted({name for cell in cells if (name := cell.settings.get("dataset"))})
 
 
 def check_data_set(workspace: Workspace, dataset: str) -> None:
-    """Raise a BenchError if no suite has the data set."""
+    """Raise a BenchError if no suite uses the data set."""
     known: set[str] = set()
     for path in known_suites(workspace.suites).values():
         with suppress(BenchError):
@@ -216,7 +216,7 @@ def _values(name: str, cells: Sequence[Cell]) -> list[Any]:
 
 
 def print_names(records: Sequence[Json], workspace: Workspace) -> None:
-    """Print the names by paper, on one screen, and how to see more."""
+    """Print the suite names by paper, and the command that shows more."""
     begun = {r["name"] for r in records if any(map(_own_done, r["scales"].values()))}
     for paper, title, of_paper in _by_paper(records, workspace):
         print_line(f"{paper or 'No paper'}{title}, {counted(len(of_paper), 'suite')}:")
@@ -234,7 +234,7 @@ def print_names(records: Sequence[Json], workspace: Workspace) -> None:
 
 
 def print_suites(records: Sequence[Json], workspace: Workspace) -> None:
-    """Print each suite's name with the cells done at each scale, and its title."""
+    """Print each suite's name, title and number of finished cells per scale."""
     for paper, title, of_paper in _by_paper(records, workspace):
         print_line(f"{paper or 'No paper'}{title}")
         for record in of_paper:
@@ -281,7 +281,7 @@ def _print_whose(workspace: Workspace) -> None:
 
 
 def print_suite(record: Json, workspace: Workspace) -> None:
-    """Print all that a suite says of itself."""
+    """Print a suite's description."""
     print_line(f"{record['name']}: {record['title']}")
     paper = f"{record['paper']}: {', '.join(record['artifacts']) or 'claims alone'}"
     print_line(paper if record["paper"] else "of no paper", indent="  ")
@@ -311,7 +311,7 @@ def init(
     folder: Annotated[Path, typer.Argument(help="Folder for `suites/`.")] = Path("."),
     as_json: AsJson = False,
 ) -> None:
-    """Copy bench's own suites to FOLDER/suites, to edit them or to add others next to them."""
+    """Copy bench's own suites to FOLDER/suites, to edit them or to add others."""
     to = folder / HERE
     suites = copy_suites(to)
     record = {"folder": str(to), "suites": suites}

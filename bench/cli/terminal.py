@@ -1,4 +1,4 @@
-"""Tables and texts on a terminal."""
+"""Tables and text on a terminal."""
 
 import re
 import textwrap
@@ -46,15 +46,15 @@ class _Output(Console):
 
 
 def console() -> Console:
-    """Return standard output: the terminal's width, or one that does not break tables."""
+    """Return standard output with the terminal's width, or unlimited width elsewhere."""
     out = _Output(highlight=False)
     return out if out.is_terminal else _Output(highlight=False, width=PLAIN_WIDTH)
 
 
 def print_line(text: str, indent: str = "") -> None:
-    """Print a sentence, broken between words at the width of LINE or of a narrower terminal.
+    """Print a sentence, wrapped at LINE or the width of a narrower terminal.
 
-    A command in backticks stays on one line, to be copied.
+    A command in backticks stays on one line for copying.
     """
     plain = plain_text(" ".join(text.splitlines()))
     whole = re.sub("`[^`]*`", lambda match: match.group().replace(" ", GLUE), plain)
@@ -71,20 +71,20 @@ def print_line(text: str, indent: str = "") -> None:
 
 
 def listed(values: Iterable[str]) -> str:
-    """Return the first MOST_VALUES of an axis in words, and how many more there are."""
+    """Return the first MOST_VALUES values of an axis as text, and the number of others."""
     words = list(values)
     more = len(words) - MOST_VALUES
     return ", ".join(words[:MOST_VALUES]) + (f" and {more} more" if more > 0 else "")
 
 
 def print_verdict(verdict: str, text: str) -> None:
-    """Print a line that begins with a claim's verdict, in its colour."""
+    """Print a line that starts with a claim's verdict, in the verdict's colour."""
     line = Text(verdict, _CLAIM_STYLES.get(verdict, ""))
     console().print(line.append(f"  {plain_text(text)}", "bold"))
 
 
 def print_doubts(done: Done) -> None:
-    """Print why numbers that are marked mean nothing."""
+    """Print why marked numbers are unreliable."""
     for line in doubt_lines(done):
         print_line(f"{MARK} left out of verdicts: {line}")
 
@@ -101,8 +101,8 @@ def print_rows(title: str, heads: Sequence[str], rows: Sequence[Sequence[Any]]) 
 
     Args:
         title: a line above the table.
-        heads: heads of the columns.
-        rows: one value per column: an entry, a text, a number, or None for nothing.
+        heads: column headings.
+        rows: one value per column: an entry, text, a number, or None for an empty entry.
     """
     if title:
         print_line(title)
@@ -125,7 +125,7 @@ def _entry(value: Any) -> Entry:
 
 
 def interval_text(record: Mapping[str, Any]) -> str:
-    """Return an effect with its interval, where it has one."""
+    """Return an effect as text, with its interval if it has one."""
     if record["low"] is None:
         return f"{record['effect']:.3g}"
     return f"{record['effect']:.3g} [{record['low']:.3g}, {record['high']:.3g}]"

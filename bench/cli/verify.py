@@ -1,4 +1,4 @@
-"""`bench verify`: finished cells are computed again elsewhere, and compared with what is kept."""
+"""`bench verify`: recompute finished cells and compare them with the stored results."""
 
 import json
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ def verify(
     ] = None,
     trust: Trust = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Compute finished cells again; exit status 1 unless all are identical to the bit."""
+    """Recompute finished cells; exit status 1 unless all are bitwise identical."""
     trust_folders(trust)
     selection = select(context.obj, suite, scale=scale, where=where, seeds=seeds)
     records = recompute(selection, context.obj.data, sample, jobs)
@@ -46,18 +46,18 @@ def verify(
 
 
 def recompute(selection: Selection, data: Path, sample: int | None, jobs: int | None) -> list[Json]:
-    """Compute done cells again in a temporary folder; return how each compares.
+    """Recompute finished cells in a temporary folder; return one comparison per cell.
 
-    Encoders that several cells share are trained again. Nothing is written among the results.
+    Shared encoders are trained again. The results folder is not changed.
 
     Args:
-        selection: its done cells are verified.
+        selection: selection whose finished cells are recomputed.
         data: the folder of data sets.
-        sample: so many of them, the same ones each time; default: all.
-        jobs: workers; default: this process.
+        sample: number of cells to recompute, the same ones each time; default: all.
+        jobs: number of workers; default: this process only.
 
     Raises:
-        NothingMeasured: none of the cells is done.
+        NothingMeasured: no cell is finished.
         BenchError: a data set is missing.
     """
     kept = Results(selection.results)
@@ -92,7 +92,7 @@ def _row(cell: Cell, error: str | None, kept: Results, again: Results) -> Json:
 
 
 def print_verified(records: Sequence[Json]) -> None:
-    """Print the cells that came out otherwise, by how much, and what else differs."""
+    """Print the cells that differ, by how much, and other differences."""
     other = [record for record in records if not record["same"]]
     for record in other[:MOST_SHOWN]:
         note = plain_text(_drift(record))

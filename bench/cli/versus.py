@@ -1,4 +1,4 @@
-"""`bench versus`: two methods over all suites that have both."""
+"""`bench versus`: compare two methods or losses over all suites that have both."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -32,7 +32,7 @@ MOST_NAMED = 3  # suites in a line
 
 
 class NoSuiteHasBoth(BenchError):
-    """No suite has cells of both methods or losses."""
+    """Raised if no suite has cells of both methods or losses."""
 
 
 MethodOrLoss = Annotated[
@@ -53,14 +53,14 @@ def versus(
     ] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Print how far one method, or loss, lies above another in every suite with results of both.
+    """Print the difference between two methods or losses in every suite with both.
 
-    A difference is the mean over the points that the suite has of both. Where other settings of
-    the training differ too, such as the batch size, they are named and the row is not counted.
-    Searches on held-out training images choose settings and are left out, and so are scales that
-    only check that everything runs, unless one is named.
+    A difference is the mean over the configurations that the suite has of both. If other training
+    settings differ too, such as the batch size, they are listed and the row is not counted.
+    Hyperparameter searches on held-out training images are excluded. Smoke-test scales are excluded
+    unless named.
 
-    Exit status 3: nothing was measured; what papers and other projects print is shown all the same.
+    Exit status 3: nothing was measured. Numbers of papers and other projects are still printed.
     """
     try:
         records = compare_methods(
@@ -84,18 +84,18 @@ def compare_methods(
     paper: str | None = None,
     metric: str | None = None,
 ) -> list[Json]:
-    """Return a row for each suite, scale and metric that has finished cells of both.
+    """Return one row per suite, scale and metric with finished cells of both.
 
     Args:
-        workspace: the folders.
+        workspace: folders of suites and results.
         first: a method or a loss.
-        second: the other, of the same kind.
-        scale: this one alone.
-        paper: suites of this one alone.
-        metric: this one; default: those that each suite shows.
+        second: another method or loss, of the same kind as `first`.
+        scale: restrict to this scale.
+        paper: restrict to suites of this paper.
+        metric: restrict to this metric; default: the metrics that each suite shows.
 
     Raises:
-        BenchError: both are the same, or no suite has such a scale, paper or metric.
+        BenchError: both methods are equal, or no suite has this scale, paper or metric.
         NoSuiteHasBoth: a name is unknown, or no suite has cells of both.
         NothingMeasured: suites have both, but no finished cell of both.
     """
@@ -244,12 +244,12 @@ def _nothing_measured(
 
 
 def print_versus(first: str, second: str, records: Sequence[Json]) -> None:
-    """Print the differences, and in how many suites each side lies above the other.
+    """Print the differences, and the number of suites in which each side is higher.
 
     Args:
         first: the first method or loss.
         second: the second one.
-        records: the differences, first less second.
+        records: the differences, first minus second.
     """
     level = f"{100 * records[0]['level']:.0f} %"
     print_line(
@@ -269,13 +269,13 @@ def print_versus(first: str, second: str, records: Sequence[Json]) -> None:
 
 
 def print_elsewhere(workspace: Workspace, first: str, second: str, paper: str | None) -> None:
-    """Print how far one method or loss lies above another in papers and in other projects.
+    """Print the difference between two methods or losses in papers and other projects.
 
     Args:
-        workspace: whose suites say which published numbers are whose.
+        workspace: folders of suites, which assign published numbers to methods and losses.
         first: the first method or loss.
         second: the second one.
-        paper: the only paper; None: all.
+        paper: restrict to this paper; None means all.
     """
     suites = of_sound_suites(known_suites(workspace.suites).values(), load_suite)
     asked = [suite for suite in suites if suite.paper and paper in (None, suite.paper)]

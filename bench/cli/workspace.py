@@ -1,4 +1,4 @@
-"""The folders that a command works in, and commands on them that messages name."""
+"""Folders that a command uses, and commands that messages suggest."""
 
 import os
 import shlex
@@ -11,7 +11,7 @@ from bench.suites.shipped import default_suites
 
 
 class Workspace(NamedTuple):
-    """The folders that `bench` reads and writes, as its global options name them."""
+    """The folders that `bench` reads and writes, set by global options."""
 
     suites: Path
     results: Path
@@ -24,10 +24,10 @@ VARIABLES = {"suites": "BENCH_SUITES", "results": "BENCH_RESULTS", "data": "BENC
 
 
 def workspace_of(**given: str | Path | None) -> Workspace:
-    """Return the folders: each as given, else from the environment, else the default.
+    """Return the folders: the given one, else from the environment, else the default.
 
     Raises:
-        BenchError: a folder is neither text nor a path, or empty.
+        BenchError: a folder is empty, or neither text nor a path.
     """
     for name, folder in given.items():
         if folder is not None and not isinstance(folder, str | Path):
@@ -40,27 +40,27 @@ def workspace_of(**given: str | Path | None) -> Workspace:
 
 
 def check_link(path: Path, named: str) -> None:
-    """Check that a folder is no link to nothing, where no folder can be made.
+    """Check that a folder is not a broken link.
 
     Args:
-        path: the folder.
-        named: how messages begin.
+        path: path of the folder.
+        named: start of the error message.
 
     Raises:
-        BenchError: it is.
+        BenchError: the folder is a broken link.
     """
     if path.is_symlink() and not path.exists():
         raise BenchError(f"{named}: is a link to {os.readlink(path)}, which does not exist")
 
 
 def command_line(workspace: Workspace, verb: str, *words: str) -> str:
-    """Return a command with the options for folders that are not the defaults.
+    """Return a command with the options for folders other than the defaults.
 
-    `run` never writes into exported tables: their cells count as done (`--have`), and new results
+    `run` never writes to exported tables. Their cells count as finished (`--have`), and new results
     go to another folder.
 
     Args:
-        words: arguments behind the verb, quoted for the shell.
+        words: arguments after the command name, quoted for the shell.
     """
     have = ""
     if verb == "run" and table_files(workspace.results):
@@ -76,7 +76,7 @@ def command_line(workspace: Workspace, verb: str, *words: str) -> str:
 
 
 def beside_tables(workspace: Workspace) -> Workspace:
-    """Return the folders to compute in: another results folder instead of exported tables."""
+    """Return the folders to compute in, with a results folder instead of exported tables."""
     if not table_files(workspace.results):
         return workspace
     usual = workspace.results == USUAL_RESULTS

@@ -1,1 +1,1 @@
-"""Data sets, and the random streams that everything random is drawn from."""
+"""Data sets and random streams."""

@@ -1,4 +1,4 @@
-"""Images with boxes, masks and key points from anywhere: annotations as COCO's and pixels.
+"""Images with boxes, masks and key points: pixels and COCO-style annotations.
 
 Shapes: n objects of an image, P key points of each, H x W pixels.
 """
@@ -24,7 +24,7 @@ Read = Callable[[int], Pixels]
 
 
 class Objects(NamedTuple):
-    """What a detector learns of an image."""
+    """Targets of a detector in one image."""
 
     boxes: npt.NDArray[np.float32]  # (n, 4): left, top, right and bottom, in pixels
     labels: npt.NDArray[np.int64]  # (n,): 1 is the first category, 0 would be none
@@ -34,7 +34,7 @@ class Objects(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class BoxedPart:
-    """Images of a part: `annotations` has COCO's keys images, annotations and categories."""
+    """Images of a part; `annotations` has COCO's keys images, annotations and categories."""
 
     annotations: dict[str, Any]
     read: Read
@@ -47,19 +47,19 @@ class BoxedPart:
 
     @cached_property
     def labels(self) -> dict[int, int]:
-        """The label of each category, which counts from 1 in the order of their ids."""
+        """Label of each category, from 1 in the order of category ids."""
         ids = sorted(category["id"] for category in self.annotations["categories"])
         return {category: label for label, category in enumerate(ids, start=1)}
 
     @property
     def points(self) -> list[str]:
-        """The names of an object's key points, the same in all categories."""
+        """Names of an object's key points, equal for all categories."""
         found: list[str] = self.annotations["categories"][0].get("keypoints", [])
         return found
 
     @property
     def mirrored_points(self) -> list[int]:
-        """Which point each one becomes in a mirrored image: of the left those of the right."""
+        """Index of the mirror image of each key point; left and right are swapped."""
         names = {"left": "right", "right": "left"}
         swapped = [re.sub("left|right", lambda m: names[m[0]], name) for name in self.points]
         pairs = zip(swapped, self.points, strict=True)
@@ -71,18 +71,18 @@ class BoxedPart:
 
     @cached_property
     def learnable(self) -> npt.NDArray[np.int64]:
-        """Positions of the images with an object to learn, in order."""
+        """Indices of the images with at least one usable object, in order."""
         rows = [i for i in range(len(self.images)) if any(True for _ in self._learnt(i))]
         return np.array(rows, dtype=np.int64)
 
     def objects(self, row: int, learns: Learnt) -> Objects:
-        """Return the objects of an image; crowds and boxes without an area are left out.
+        """Return the objects of an image, except crowds and boxes without area.
 
-        COCO's key points are indices of pixels; half a pixel is added, to their centres.
+        COCO's key points are pixel indices. Half a pixel is added to get pixel centres.
 
         Args:
-            row: position of the image.
-            learns: whether masks or key points are made; there are none of them otherwise.
+            row: index of the image.
+            learns: targets of the detector. Masks and key points are empty unless requested.
         """
         image = self.images[row]
         height, width = image["height"], image["width"]
@@ -118,7 +118,7 @@ class BoxedSet:
 
 
 def indexed(annotations: dict[str, Any]) -> COCO:
-    """Return pycocotools' index of annotations, which are as COCO's."""
+    """Return the pycocotools index of COCO-style annotations."""
     index = COCO()
     index.dataset = annotations
     with redirect_stdout(io.StringIO()):  # it tells what it does

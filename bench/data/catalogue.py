@@ -1,4 +1,4 @@
-"""Where the files of each data set, and lists of labels, are looked for; no torch."""
+"""Locations of data set files and label lists, without torch."""
 
 import os
 import re
@@ -28,7 +28,7 @@ LISTS = "imagenet_subsets"
 
 
 def is_present(name: str, root: Path) -> bool:
-    """Return whether the folders of a data set are there; no file is opened."""
+    """Return whether the folders of a data set exist; no file is opened."""
     return is_there(check_present, name, root)
 
 
@@ -42,11 +42,11 @@ def is_there(check: Callable[[str, Path], None], name: str, root: Path) -> bool:
 
 
 def check_present(name: str, root: Path) -> None:
-    """Look for the data set's folders below `root`, without reading any file.
+    """Check that the data set's folders exist below `root`, without reading files.
 
     Raises:
-        DataMissing: it is not there; the line says how to get it.
-        DataError: no data set has that name.
+        DataMissing: the data set is missing. The message describes how to get it.
+        DataError: the data set is unknown.
     """
     if name.startswith(PREFIX):
         check_folder(folder_name(name), root)
@@ -61,7 +61,7 @@ def check_present(name: str, root: Path) -> None:
 
 
 def image_folders(root: Path) -> dict[str, Path]:
-    """Return the folders of images below `root`, by the name a suite gives them."""
+    """Return the image folders below `root`, by their names in suites."""
     folders = [path for path in sorted(root.glob("*")) if path.is_dir()]
     return {
         f"{PREFIX}{path.name}": path
@@ -71,14 +71,14 @@ def image_folders(root: Path) -> dict[str, Path]:
 
 
 def is_image(name: str) -> bool:
-    """Return whether a file of this name is read as an image; hidden files are none."""
+    """Return whether the file name is that of an image; hidden files are not."""
     return name.lower().endswith(ENDINGS) and not name.startswith(".")
 
 
 def unlabelled_images(folder: Path) -> Path | None:
-    """Return what holds images without classes: `train`, or without one the folder itself.
+    """Return the folder of images without classes: `train` if it exists, else the folder itself.
 
-    None: there are folders in it, which are classes, or no images.
+    None if the folder has class subfolders or no images.
     """
     home = folder / "train" if (folder / "train").is_dir() else folder
     try:
@@ -91,10 +91,10 @@ def unlabelled_images(folder: Path) -> Path | None:
 
 
 def folder_name(name: str) -> str:
-    """Return what follows `folder:`; it is one folder below the root, whatever a suite says.
+    """Return the name after `folder:`, which must be a single folder below the root.
 
     Raises:
-        DataError: it is not the name of one folder.
+        DataError: the text is not the name of a single folder.
     """
     folder = name.removeprefix(PREFIX)
     if not re.fullmatch(r"\w[\w.-]*", folder):
@@ -104,7 +104,7 @@ def folder_name(name: str) -> str:
 
 
 def check_folder(name: str, root: Path) -> None:
-    """Raise DataMissing, with where to put what, unless the folders of `folder:<name>` exist."""
+    """Raise DataMissing, with instructions, unless the folders of `folder:<name>` exist."""
     folder = root / name
     if unlabelled_images(folder) is not None:
         return
@@ -117,16 +117,17 @@ def check_folder(name: str, root: Path) -> None:
 
 
 def held_out_folder(folder: Path) -> Path:
-    """Return `<folder>/test`, or `<folder>/val` where only that exists."""
+    """Return `<folder>/test`, or `<folder>/val` if only that exists."""
     named = folder / "test"
     return folder / "val" if not named.is_dir() and (folder / "val").is_dir() else named
 
 
 def imagenet_folder(name: str, root: Path) -> Path:
-    """Return where the images of imagenet1k or imagenet100 are: a part may come from the whole.
+    """Return the image folder of imagenet1k or imagenet100.
 
     Raises:
-        DataMissing: there is no such folder, or it lacks a part.
+        DataMissing: the folder or one of its parts is missing. ImageNet-100 may also be read from
+            ImageNet-1k.
     """
     candidates = [root / name] if name == "imagenet1k" else [root / name, root / "imagenet1k"]
     folder = next((c for c in candidates if c.is_dir()), candidates[0])
@@ -139,27 +140,27 @@ def imagenet_folder(name: str, root: Path) -> Path:
 
 
 class PartFiles(NamedTuple):
-    """The images of a part, and the file with their annotations."""
+    """Image folder and annotation file of a part."""
 
     images: Path
     annotations: Path
 
 
 def part_files(name: str, root: Path, part: Part, learns: Learnt = "boxes") -> PartFiles:
-    """Return where a data set with boxes has a part.
+    """Return the files of a part of a data set with boxes.
 
-    `<root>/<name>/<part>/` holds the images, and `annotations/<part>.json`, or COCO's own
-    `annotations/instances_<part>.json` or `person_keypoints_<part>.json`, what is on them. LVIS's
-    own `annotations/lvis_v1_<part>.json` names the folder of each image.
+    `<root>/<name>/<part>/` has the images. The annotations are in `annotations/<part>.json`, or in
+    COCO's own `annotations/instances_<part>.json` or `person_keypoints_<part>.json`. LVIS's own
+    `annotations/lvis_v1_<part>.json` names the folder of each image.
 
     Args:
-        name: of the data set, a folder below the root.
+        name: name of the data set, a folder below the root.
         root: the folder of data sets.
         part: train or test.
-        learns: which of COCO's own files is wanted.
+        learns: targets of the detector, which select COCO's own file.
 
     Raises:
-        DataMissing: it is not there; the line says what is expected.
+        DataMissing: a file or folder is missing. The message describes the expected layout.
     """
     for files in _candidates(root / name, part, learns):
         if files.annotations.is_file() and files.images.is_dir():
@@ -182,12 +183,12 @@ def _candidates(folder: Path, part: Part, learns: Learnt) -> Iterator[PartFiles]
 
 
 def check_boxed(name: str, root: Path, learns: Learnt = "boxes") -> None:
-    """Raise DataMissing unless a data set with boxes is there; no file is opened.
+    """Raise DataMissing unless a data set with boxes exists; no file is opened.
 
     Args:
-        name: of the data set; the shapes, which are drawn, are always there.
+        name: name of the data set. Generated shapes always exist.
         root: the folder of data sets.
-        learns: what a detector is to learn of it.
+        learns: targets of the detector.
     """
     if name not in DRAWN:
         for part in PART_NAMES:
@@ -195,17 +196,17 @@ def check_boxed(name: str, root: Path, learns: Learnt = "boxes") -> None:
 
 
 def boxed_sets(root: Path) -> dict[str, bool]:
-    """Return whether the data sets with boxes are there: the known ones, and folders below root."""
+    """Return whether each data set with boxes exists: the known ones, and folders below root."""
     folders = sorted(path.parent.name for path in root.glob("*/annotations") if path.is_dir())
     return {name: is_there(check_boxed, name, root) for name in (*BOXED_SETS, *folders)}
 
 
 def published_list(folder: Path, share: float) -> Path:
-    """Return where a data set's folder has the published list of so many labels."""
+    """Return the path of a data set's published list of labelled images, by number of labels."""
     return folder / LISTS / PUBLISHED_LISTS[share]
 
 
 def check_list(path: Path) -> None:
-    """Raise DataMissing unless there is a list."""
+    """Raise DataMissing unless the list exists."""
     if not path.is_file():
         raise DataMissing(f"{path}: not found. docs/how-to/fine-tune.md says where it comes from.")

@@ -1,7 +1,7 @@
-"""Data sets with boxes by name: drawn shapes, or a folder in the format of COCO or LVIS.
+"""Data sets with boxes: generated shapes, or a folder in the format of COCO or LVIS.
 
-A folder's annotations are checked record by record. It has never read COCO or LVIS themselves: the
-tests write small folders in their formats.
+Each annotation record is checked. This module was tested with small folders in these formats, but
+not with COCO or LVIS.
 """
 
 import json
@@ -30,16 +30,16 @@ FURTHEST = 10**5  # pixels, of a corner: pycocotools walks along an edge point b
 
 
 def load_coco_folder(name: str, root: Path, learns: Learnt) -> BoxedSet:
-    """Return a data set with boxes from `<root>/<name>`; `bench/data/catalogue.py` says where.
+    """Return a data set with boxes from `<root>/<name>`; see `bench/data/catalogue.py`.
 
     Args:
-        name: of the folder.
+        name: name of the folder.
         root: the folder of data sets.
-        learns: what every object needs.
+        learns: targets of the detector, which every object must have.
 
     Raises:
-        DataMissing: there is no such folder, or it lacks a part.
-        DataTorn: an annotation is not as COCO writes it, or an image is missing.
+        DataMissing: the folder or one of its parts is missing.
+        DataTorn: an annotation violates COCO's format, or an image is missing.
     """
     parts: tuple[Part, ...] = ("train", "test")
     files = {part: part_files(name, root, part, learns) for part in parts}
@@ -72,16 +72,16 @@ def _check_same_categories(
 
 
 def read_annotations(path: Path, learns: Learnt) -> CocoEntry:
-    """Return what a file of annotations holds, each record with `area` and `iscrowd`.
+    """Return the content of an annotation file, with `area` and `iscrowd` in each record.
 
-    Objects are numbered from 1, since pycocotools takes the id 0 for "not found".
+    Objects are numbered from 1, because pycocotools uses the id 0 for "not found".
 
     Args:
         path: the file.
-        learns: what every object needs.
+        learns: targets of the detector, which every object must have.
 
     Raises:
-        DataTorn: it is no JSON, or a record is not as COCO writes it; the line says which.
+        DataTorn: the file is not JSON, or a record violates COCO's format.
     """
     try:
         truth = json.loads(path.read_bytes())
@@ -313,16 +313,16 @@ def _pixels(folder: Path, images: list[CocoEntry], row: int) -> Pixels:
 
 
 def load_boxed(name: str, root: Path, learns: Learnt) -> BoxedSet:
-    """Return a data set with boxes: drawn shapes, or a folder below `root`.
+    """Return a data set with boxes: generated shapes, or a folder below `root`.
 
     Args:
-        name: of the data set.
+        name: name of the data set.
         root: the folder of data sets.
-        learns: what every object needs.
+        learns: targets of the detector, which every object must have.
 
     Raises:
-        DataMissing: it is not there.
-        DataTorn: an annotation is not as COCO writes it, or an image is missing.
+        DataMissing: the data set is missing.
+        DataTorn: an annotation violates COCO's format, or an image is missing.
     """
     if name in DRAWN:
         return draw_shapes(name)

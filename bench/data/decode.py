@@ -1,4 +1,4 @@
-"""One image file as RGB pixels; its header is looked at before anything is decoded."""
+"""Decode one image file to RGB pixels; the header is checked first."""
 
 import os
 import warnings
@@ -20,10 +20,10 @@ _DEEP_GREY = bytes((16, 0))  # bits and colours of a PNG, from its byte 24 on
 
 @contextmanager
 def opened(path: Path | str) -> Iterator[Image.Image]:
-    """Yield an image of which the header alone is read; what fails within is the image's fault.
+    """Open an image and read its header; errors inside the block are raised as DataTorn.
 
     Raises:
-        DataTorn: it cannot be read or decoded, or has more than MOST_PIXELS.
+        DataTorn: the image cannot be read or decoded, or has more than MOST_PIXELS pixels.
     """
     try:
         with warnings.catch_warnings():
@@ -41,16 +41,17 @@ def opened(path: Path | str) -> Iterator[Image.Image]:
 
 
 def read_image(path: Path | str, side: int | None = None) -> Image.Image:
-    """Return the decoded image in RGB; a rotation noted in EXIF is not applied.
+    """Return the decoded RGB image; EXIF rotation is not applied.
 
-    Of 16 bits the upper 8 are kept, as Pillow does with those of colour images.
+    For 16-bit images the upper 8 bits are kept, like Pillow does for colour images.
 
     Args:
         path: the file.
-        side: pixels that its shorter side is going to be resized to.
+        side: length of the shorter side after resizing, in pixels.
 
     Raises:
-        DataTorn: it cannot be read or decoded, or has too many pixels, now or once resized.
+        DataTorn: the image cannot be read or decoded, or has too many pixels before or after
+            resizing.
     """
     with opened(path) as image:
         if side is not None:
@@ -63,14 +64,15 @@ def read_image(path: Path | str, side: int | None = None) -> Image.Image:
 
 
 def is_deep_grey(head: bytes) -> bool:
-    """Return whether a file that begins so is a PNG of 16 bits of grey."""
+    """Return whether these first bytes are those of a 16-bit greyscale PNG."""
     return head.startswith(_PNG) and head[24:26] == _DEEP_GREY
 
 
 def centre_crop(image: Image.Image, resize: int, size: int) -> Image.Image:
-    """Return the central square of `size` pixels after the shorter side has become `resize`.
+    """Resize the shorter side to `resize` pixels and return the central square of `size` pixels.
 
-    Bilinear with antialiasing; the longer side and the offset are rounded as torchvision does.
+    Resizing is bilinear with antialiasing. The longer side and the offset are rounded like in
+    torchvision.
 
     Args:
         image: the image.

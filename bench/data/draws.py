@@ -1,7 +1,7 @@
-"""Random draws made where they are needed, the same on a CPU and on a GPU: integers alone.
+"""Random numbers computed on demand, identical on CPU and GPU, using integers only.
 
-A draw is a key, no state: what it gives for a row and a column is a hash of key, row and column,
-whatever was asked before, in whatever blocks. Shapes: N rows, M columns, K of them.
+A draw has a key and no state. Each number is a hash of key, row and column, so it does not depend
+on earlier calls or on block sizes. Shapes: N rows, M columns, K of them.
 """
 
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ _BLOCK_CPU, _BLOCK_GPU = 2**16, 2**26  # keys held at once; the former fit in a 
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """A key of random numbers, from `drawn_by`."""
+    """Key of random numbers, created by `drawn_by`."""
 
     key: int  # 64 bits
     row: int = 0  # the number of the first row
@@ -32,23 +32,23 @@ class Draw:
         return replace(self, key=_mixed_int(self.key ^ _mixed_int(part + 1)))
 
     def from_row(self, row: int) -> "Draw":
-        """Return the same draw, whose first row is this row of it."""
+        """Return the same draw, starting at this row."""
         return replace(self, row=self.row + row)
 
     def subsets(self, N: int, M: int, K: int, device: torch.device) -> Tensor:
-        """Return K of M columns for each of N rows, without replacement, in order, int64 (N, K).
+        """Return K of M columns for each of N rows, without replacement, sorted, int64 (N, K).
 
-        Each column has a 32-bit number that no other one of its row has, since the hash of a row
-        is a permutation of 32 bits; the K columns with the least are taken.
+        Each column gets a 32-bit number that is unique in its row, because the hash of a row is a
+        permutation of 32-bit numbers. The K columns with the smallest numbers are returned.
 
         Args:
             N: rows.
-            M: columns to choose among.
+            M: columns to choose from.
             K: columns to choose per row, 1 to M.
-            device: where the result lies.
+            device: device of the result.
 
         Raises:
-            ValueError: K is not within 1 and M.
+            ValueError: K is not between 1 and M.
         """
         if not 1 <= K <= M:
             raise ValueError(f"K must be 1 to {M}, the columns, found {K}")
@@ -64,9 +64,9 @@ class Draw:
         return chosen_NK
 
     def places(self, count_N: Tensor, K: int) -> Tensor:
-        """Return K places below each row's count, i.i.d. and uniform, int64 (N, K).
+        """Return K indices below each row's count, i.i.d. and uniform, int64 (N, K).
 
-        The count times a 64-bit fraction, rounded down; counts are 1 to 2^31 - 1.
+        Each index is the count times a 64-bit fraction, rounded down. Counts are 1 to 2^31 - 1.
         """
         keys_N1 = self._row_keys(len(count_N), count_N.device)[:, None]
         column_K = torch.arange(K, device=count_N.device)

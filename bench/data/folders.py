@@ -1,4 +1,4 @@
-"""Any folder of images, `<root>/<name>/train/<class>/*` and `test` (or `val`), in memory."""
+"""Image folders `<root>/<name>/train/<class>/*` and `test` (or `val`), loaded into memory."""
 
 import os
 import uuid
@@ -27,22 +27,22 @@ Pixels = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True, eq=False)
 class Files:
-    """Images on disk and their labels, int64 (n,); labels count the sorted class names."""
+    """Images on disk and their labels, int64 (n,); labels are indices of sorted class names."""
 
     paths: list[Path]
     labels: Tensor
 
     def of(self, taken: Tensor) -> "Files":
-        """Return the images that are taken, bool (n,)."""
+        """Return the images selected by a bool mask of shape (n,)."""
         paths = [path for path, kept in zip(self.paths, taken.tolist(), strict=True) if kept]
         return Files(paths, self.labels[taken])
 
 
 def list_files(folder: Path, classes: Sequence[str]) -> Files:
-    """Return the images of `<folder>/<class>/`, by class and then by name; hidden files are none.
+    """Return the images of `<folder>/<class>/`, sorted by class and name, without hidden files.
 
     Raises:
-        DataMissing: there is no image at all.
+        DataMissing: there are no images.
     """
     paths: list[Path] = []
     labels: list[int] = []
@@ -59,22 +59,22 @@ def list_files(folder: Path, classes: Sequence[str]) -> Files:
 
 
 def class_names(folder: Path) -> list[str]:
-    """Return the sorted names of the folders in a folder, hidden ones left out."""
+    """Return the sorted names of subfolders, except hidden ones."""
     with _read_failures(folder), os.scandir(folder) as entries:
         return sorted(e.name for e in entries if e.is_dir() and not e.name.startswith("."))
 
 
 def load_folder(name: str, root: Path) -> Images:
-    """Return the data set `folder:<name>` below `root`; decoded once, then read from a cache.
+    """Return the data set `folder:<name>` below `root`; decoded images are cached.
 
-    Images that lie in no folders of classes have no labels, and there is no test part then.
-    Images are square: the side is the most common shorter side (of equally common ones the
-    smallest); others are resized to it on their shorter side, and the centre is kept.
+    Without class folders, images have no labels and there is no test part. All images become
+    squares. Their side is the most common shorter side, or the smallest of several. Other images
+    are resized to it on their shorter side and cropped at the centre.
 
     Raises:
-        DataMissing: a part of it has no images.
-        DataTorn: a file is no image.
-        DataError: a class is in one part alone, or the set is too large for memory.
+        DataMissing: a part has no images.
+        DataTorn: a file is not an image.
+        DataError: a class is in one part only, or the data set is too large for memory.
     """
     check_folder(name, root)
     folder, title = root / name, f"folder:{name}"

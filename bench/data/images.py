@@ -1,4 +1,4 @@
-"""Images in memory: records, statistics, the way to a device, and the embedded digits.
+"""Images in memory: records, statistics, transfer to a device, and the built-in digits.
 
 Axes: n images, 3 channels, H rows, W columns.
 """
@@ -30,13 +30,13 @@ class Split:
         return Split(self.pixels.to(device), self.labels.to(device))
 
     def of(self, rows: Tensor) -> "Split":
-        """Return the images of these rows: places, or whether each is taken."""
+        """Return the images at these indices or of this bool mask."""
         return Split(self.pixels[rows], self.labels[rows])
 
 
 @dataclass(frozen=True, eq=False)
 class ImageData:
-    """A data set; mean and std are of each channel, of pixels in [0, 1]."""
+    """A data set; mean and std are per channel, for pixels in [0, 1]."""
 
     name: str
     classes: int  # 0: no image has a label
@@ -56,9 +56,9 @@ class Images(ImageData):
 
 
 def sent(numbers: Tensor, device: torch.device) -> Tensor:
-    """Return the numbers on a device; a GPU reads them from pinned memory while the host goes on.
+    """Return the tensor on a device, copied asynchronously from pinned memory to a GPU.
 
-    A tensor that is already on the device is returned as it is.
+    A tensor on the device is returned unchanged.
     """
     if device.type == "cuda" and numbers.device.type == "cpu":
         numbers = numbers.pin_memory()
@@ -66,7 +66,7 @@ def sent(numbers: Tensor, device: torch.device) -> Tensor:
 
 
 def fingerprint_of(parts: Iterable[bytes]) -> str:
-    """Return 16 hex digits over the parts and where each ends."""
+    """Return 16 hexadecimal digits that identify the parts and their boundaries."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(len(part).to_bytes(8, "little"))
@@ -75,9 +75,9 @@ def fingerprint_of(parts: Iterable[bytes]) -> str:
 
 
 def channel_statistics(pixels: Tensor) -> tuple[Triple, Triple]:
-    """Return mean and population std of each channel of uint8 (n, 3, H, W), in [0, 1].
+    """Return mean and population std of each channel of uint8 (n, 3, H, W), scaled to [0, 1].
 
-    They come from exact counts, so that no order of summing moves a digit.
+    They are computed from exact counts, so the order of summation has no effect.
     """
     levels = np.arange(256) / 255
     moments = []
@@ -91,11 +91,10 @@ def channel_statistics(pixels: Tensor) -> tuple[Triple, Triple]:
 
 @cache
 def load_digits() -> Images:
-    """Return scikit-learn's 1797 digits, 8x8 with levels 0 to 16, as 16x16 colour images.
+    """Return scikit-learn's 1797 digits (8x8, levels 0 to 16) as 16x16 RGB images.
 
-    Levels are scaled to 0 to 255, grey is repeated in all channels, and the images are resized
-    bilinearly (pixel centres aligned), each step rounded to whole levels. A quarter of each class
-    is the test set.
+    Levels are scaled to 0 to 255 and copied to all channels. Images are resized bilinearly with
+    aligned pixel centres. Each step rounds to integers. A quarter of each class is the test set.
     """
     from sklearn.datasets import load_digits as load  # slow to import
 
@@ -119,16 +118,16 @@ def share_of_each_class(
     generator: np.random.Generator,
     at_least: int = 0,
 ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Return which images are among a random share of their class; none without a label (-1).
+    """Return a mask of a random share of each class; images without a label (-1) are not in it.
 
-    It takes raw bits, for NumPy promises only those for ever. A larger share by the same generator
-    has all images of a smaller one.
+    It uses the generator's raw bits, which NumPy guarantees to stay the same. With equal
+    generators, a larger share contains a smaller one.
 
     Args:
         labels: class of each image, -1 for none, shape (images,).
         share: share of each class, 0 to 1.
-        generator: where the numbers come from.
-        at_least: images of each class.
+        generator: source of randomness.
+        at_least: minimum number of images per class.
     """
     keys = generator.bit_generator.random_raw(len(labels))
     taken = np.zeros(len(labels), dtype=np.bool_)

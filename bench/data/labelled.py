@@ -1,4 +1,4 @@
-"""Labels of training images: which images have one, and labels that are wrong on purpose."""
+"""Labels of training images: labelled subsets and label noise."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,29 +20,29 @@ SHOWN = 3  # names in an error line
 
 
 def stratified_rows(labels: Rows, share: float, seed: int) -> Rows:
-    """Return the rows that keep their label, in order: a random share of each class, one at least.
+    """Return sorted indices of a random share of each class, at least one per class.
 
-    Of one seed a larger share has all rows of a smaller one.
+    With equal seeds, a larger share contains a smaller one.
 
     Args:
-        labels: of the training images, shape (n,), -1 where there is none.
-        share: above 0, at most 1.
-        seed: of the draw.
+        labels: labels of the training images, shape (n,); -1 means unlabelled.
+        share: share of each class, above 0 and at most 1.
+        seed: random seed.
     """
     draw = stream(seed, Purpose.LABELS, 1)
     return np.flatnonzero(share_of_each_class(labels, share, draw, at_least=1))
 
 
 def listed_rows(names: Sequence[str], path: Path) -> Rows:
-    """Return the rows of the images that a list names, in order.
+    """Return the indices of the images in a list, in order.
 
     Args:
-        names: of the training images' files.
-        path: of a list of names, one per line.
+        names: file names of the training images.
+        path: path of the list, one name per line.
 
     Raises:
-        DataMissing: there is no list.
-        DataFailure: a name stands twice in it or is of no training image.
+        DataMissing: the list does not exist.
+        DataFailure: a name occurs twice or is not a training image.
     """
     try:
         check_list(path)
@@ -78,23 +78,23 @@ def with_noise(
     generator: np.random.Generator,
     dataset: str = "",
 ) -> Tensor:
-    """Return the labels, each wrong with probability eta, on their device.
+    """Return the labels, each replaced by a wrong one with probability eta, on their device.
 
-    The same generator chooses the same images for either kind of noise, and those of a smaller eta
-    are among those of a larger one.
+    With equal generators, both kinds of noise change the same images. The images of a smaller eta
+    are a subset of those of a larger one.
 
     Args:
         labels_n: int64, 0 to classes - 1, shape (n,).
-        classes: how many there are, at least 2.
-        noise: `symmetric`, one of the other classes, all alike; `asymmetric`, a class's fixed
-            counterpart, which `CONFUSED` names for a data set and is the next class for others
-            (the last one's is the first); `none`.
+        classes: number of classes, at least 2.
+        noise: kind of noise. `symmetric` draws uniformly from the other classes. `asymmetric` uses
+            a fixed counterpart of each class: the one in `CONFUSED`, else the next class,
+            cyclically. `none` changes nothing.
         eta: probability in [0, 1].
-        generator: gives all numbers.
-        dataset: the name under which `CONFUSED` may know it.
+        generator: source of randomness.
+        dataset: name of the data set, for `CONFUSED`.
 
     Raises:
-        ValueError: eta outside [0, 1], fewer than 2 classes, or a label that is no
+        ValueError: eta is outside [0, 1], there are fewer than 2 classes, or a label is not a
             class.
     """
     if not 0 <= eta <= 1 or classes < 2:

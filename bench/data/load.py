@@ -1,4 +1,4 @@
-"""Any data set that fits in memory, by its name, and training images held out of any data set."""
+"""Load data sets that fit into memory, and hold out training images of any data set."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,13 +23,13 @@ LOADERS: dict[str, Callable[[str, Path], Images]] = {
 
 
 def load_images(name: str, root: Path) -> Images:
-    """Return a data set that fits in memory; nothing is downloaded.
+    """Return a data set that fits into memory; nothing is downloaded.
 
     Raises:
-        DataMissing: it is not there.
-        DataTorn: one of its files is damaged.
-        DataError: its name is unknown, or it is a folder too large for memory.
-        ValueError: it is one of those that stream.
+        DataMissing: the data set is missing.
+        DataTorn: a file is damaged.
+        DataError: the name is unknown, or the folder is too large for memory.
+        ValueError: the data set is streamed from disk.
     """
     check_present(name, root)
     if name.startswith(PREFIX):
@@ -41,11 +41,11 @@ def load_images(name: str, root: Path) -> Images:
 
 
 def download(name: str, root: Path) -> None:
-    """Fetch CIFAR-10, CIFAR-100 or STL-10 into `root`; nothing if it is there and whole.
+    """Download CIFAR-10, CIFAR-100 or STL-10 into `root` unless it is already complete.
 
     Raises:
         DataError: the network or the disk fails, or the name is unknown.
-        DataMissing: the data set has to be put there by hand, and is not; the line says where.
+        DataMissing: the data set must be installed by hand. The message says where.
     """
     if name in IMAGE_SETS and IMAGE_SETS[name].torchvision:
         download_torchvision(name, root)
@@ -60,10 +60,10 @@ HELD_OUT_SEED = 1010  # the same images for every cell
 
 
 def with_held_out(images: InMemoryOrOnDisk, share: float) -> InMemoryOrOnDisk:
-    """Return the data set with a share of each class of its training images as its test part.
+    """Return the data set with a share of each training class as its test part.
 
-    They are no training images then, and the test images are not there at all. Which ones they
-    are follows from the labels alone; images without a label stay.
+    These images are removed from the training part, and the original test images are dropped. The
+    choice depends only on the labels. Unlabelled images stay in the training part.
     """
     labels, draw = images.train.labels.cpu().numpy(), stream(HELD_OUT_SEED, Purpose.DATA)
     out = torch.from_numpy(share_of_each_class(labels, share, draw))

@@ -1,7 +1,7 @@
-"""Which recordings a folder has, in which part, and what their labels are; no torch.
+"""Lists of recordings with their parts and labels, without torch.
 
-A folder of the user has a table `recordings.csv`, or the layout `train/<word>/*.wav` and
-`test/<word>/*.wav`. Four corpora are read as they are published.
+A user's folder has a table `recordings.csv` or the layout `train/<word>/*.wav` and
+`test/<word>/*.wav`. Four corpora are read in their published layouts.
 """
 
 import csv
@@ -23,7 +23,7 @@ WHERE = f"{TABLE}, or train/<word>/*.wav and test/<word>/*.wav (or .flac)"
 
 
 class ListedRecording(NamedTuple):
-    """A recording: its file, its part, and the label of each task, empty where there is none."""
+    """A recording: its file, its part, and its label for each task, empty if unlabelled."""
 
     path: Path
     part: str
@@ -32,7 +32,7 @@ class ListedRecording(NamedTuple):
 
 
 def check_recordings(name: str, root: Path) -> None:
-    """Raise DataMissing unless a set of recordings is there; no recording is opened."""
+    """Raise DataMissing unless a set of recordings exists; no recording is opened."""
     if name == TONES:
         return
     folder = root / name
@@ -43,9 +43,9 @@ def check_recordings(name: str, root: Path) -> None:
 
 
 def recording_sets(root: Path) -> dict[str, bool]:
-    """Return whether sets of recordings are there: the known ones, and folders below root.
+    """Return whether sets of recordings exist: the known ones, and folders below root.
 
-    Of a folder without a table the first file of a class decides.
+    For a folder without a table, the first file of a class decides.
     """
     tables = [path.parent.name for path in root.glob(f"*/{TABLE}")]
     firsts = (next(folder.glob("*/*"), None) for folder in root.glob("*/train"))
@@ -55,16 +55,16 @@ def recording_sets(root: Path) -> dict[str, bool]:
 
 
 def list_recordings(name: str, root: Path) -> list[ListedRecording]:
-    """Return the recordings of a folder, in the order of their names or of the table.
+    """Return the recordings of a folder, sorted by name or in table order.
 
     Args:
-        name: of a known corpus, or of a folder below the root.
+        name: name of a known corpus or of a folder below the root.
         root: the folder of data sets.
 
     Raises:
-        DataMissing: there are none.
-        DataTorn: a table is not what it should be; the line says where.
-        DataError: a class is in the test part alone.
+        DataMissing: there are no recordings.
+        DataTorn: the table is invalid. The message names the line.
+        DataError: a class is in the test part only.
     """
     check_recordings(name, root)
     folder = root / name

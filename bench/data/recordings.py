@@ -1,7 +1,7 @@
-"""Recordings as waves: read, mixed to one channel, resampled and brought to unit variance.
+"""Load recordings: mono, resampled, and normalised to zero mean and unit variance.
 
-Axes: n recordings, T samples. A set of up to MOST_BYTES is read and checked as a whole; of a larger
-one each recording is read when it is needed.
+Axes: n recordings, T samples. Sets of up to MOST_BYTES are read and checked at once. Recordings of
+larger sets are read on demand.
 """
 
 import io
@@ -36,7 +36,7 @@ SPEAKERS = WORDS = 4  # of the tones
 
 @dataclass(frozen=True, eq=False)
 class LabelledRecordings:
-    """Recordings of one part, and the labels of each task, int64 (n,), -1: none."""
+    """Recordings of one part with labels for each task, int64 (n,); -1 means unlabelled."""
 
     waves: Sequence[Tensor]
     labels: dict[str, Tensor]
@@ -44,7 +44,7 @@ class LabelledRecordings:
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """A set of recordings; `classes` has the tasks for which it is labelled."""
+    """A set of recordings; `classes` lists the tasks with labels."""
 
     name: str
     classes: dict[str, int]
@@ -74,19 +74,19 @@ class _OnDisk(Sequence[Any]):
 def load_recordings(
     name: str, root: Path, *, sample_rate: int, least: int, held_out: float | None = None
 ) -> Corpus:
-    """Return a set of recordings, each at zero mean and unit variance.
+    """Return a set of recordings with zero mean and unit variance each.
 
     Args:
-        name: `tones`, a known corpus, or a folder below the root.
+        name: `tones`, a known corpus, or the name of a folder below the root.
         root: the folder of data sets.
-        sample_rate: Hz.
-        least: samples that a recording must have.
+        sample_rate: sampling rate after resampling, in Hz.
+        least: minimum length of a recording, in samples.
         held_out: share of each class's training recordings that becomes the test part.
 
     Raises:
-        DataMissing: it is not there.
-        DataTorn: a recording or a table is damaged, too short or no sound.
-        DataError: a class is in the test part alone.
+        DataMissing: the set is missing.
+        DataTorn: a recording is damaged, too short or not audio, or the table is invalid.
+        DataError: a class is in the test part only.
     """
     waves: Sequence[Tensor]
     if name == TONES:
@@ -209,7 +209,7 @@ def _is_cut(content: bytes) -> bool:
 
 
 def normalised(wave: np.ndarray[Any, np.dtype[np.float64]]) -> Wave:
-    """Return a wave at zero mean and unit variance, float32; silence stays 0."""
+    """Return a waveform with zero mean and unit variance, float32; silence stays 0."""
     centred = wave - wave.mean()
     scaled: Wave = (centred / math.sqrt(centred.var() + 1e-12)).astype(np.float32)
     return scaled
@@ -234,16 +234,16 @@ def _tones(sample_rate: int) -> tuple[list[ListedRecording], list[Tensor]]:
 
 
 def crop(wave: Tensor, length: int, draw: np.random.Generator) -> Tensor:
-    """Return a part of a wave, drawn uniformly, of at most so many samples."""
+    """Return a random crop of a waveform, at most this many samples long."""
     spare = len(wave) - length
     begin = int(draw.integers(spare + 1)) if spare > 0 else 0
     return wave[begin : begin + length]
 
 
 def log_mel(wave: Tensor, sample_rate: int, bands: int = 40) -> Tensor:
-    """Return mean, then standard deviation over time of log-mel energies, (2 bands,).
+    """Return mean, then standard deviation over time, of log-mel energies, shape (2 bands,).
 
-    Frames of 25 ms every 10 ms.
+    Frames are 25 ms long, every 10 ms.
     """
     from transformers.audio_utils import mel_filter_bank
 

@@ -1,8 +1,8 @@
-"""Drawn shapes on a grainy ground, with their boxes and masks: discs, squares and triangles.
+"""Generated images of shapes (discs, squares, triangles) on noise, with boxes and masks.
 
-`shapes-keypoints` are the same images with three key points per shape. `shapes-long-tail` has more
-kinds, most of them seldom, and is labelled as LVIS is (arXiv:1908.03195): of each image some kinds
-alone, and of some kinds not all objects.
+`shapes-keypoints` has the same images with three key points per shape. `shapes-long-tail` has more
+kinds of shapes, most of them rare. Like LVIS (arXiv:1908.03195), it is labelled incompletely: each
+image has labels for some kinds only, and for some kinds not all objects are labelled.
 """
 
 import json
@@ -39,10 +39,10 @@ GRAIN = 12  # standard deviation of a pixel of the ground
 
 @cache
 def draw_shapes(name: str = SHAPES) -> BoxedSet:
-    """Return a data set, which is the same everywhere.
+    """Return a generated data set, identical on every machine.
 
     Args:
-        name: shapes, shapes-keypoints or shapes-long-tail.
+        name: `shapes`, `shapes-keypoints` or `shapes-long-tail`.
     """
     size = BOXED_SETS[name]
     parts = [_part(name, which, count) for which, count in enumerate((size.train, size.test))]

@@ -1,6 +1,6 @@
-"""Images too many for memory: listed once, then decoded and cropped by worker processes.
+"""Image data sets larger than memory: worker processes decode and crop the files.
 
-Axes: V views, B images of a batch, U numbers that choose a crop.
+Axes: V views, B images of a batch, U random numbers per crop.
 """
 
 import os
@@ -39,10 +39,10 @@ class ImageFiles(ImageData):
 
 
 def load_files(name: str, root: Path) -> ImageFiles:
-    """Return the list of imagenet1k's or imagenet100's files; the validation set is the test set.
+    """Return the files of imagenet1k or imagenet100; the validation set is the test set.
 
     Raises:
-        DataMissing: a folder is not there.
+        DataMissing: a folder is missing.
         DataTorn: classes are missing.
     """
     folder = imagenet_folder(name, root)
@@ -144,23 +144,25 @@ def random_crops(
     workers: int,
     start: int = 0,
 ) -> Iterator[Sequence[Tensor]]:
-    """Yield V times uint8 (B, 3, S, S), S = `sizes`, for each step of `order` from `start` on.
+    """Yield V tensors uint8 (B, 3, S, S), S from `sizes`, per step of `order` from `start`.
 
-    Crops are resized bilinearly with antialiasing, as torchvision's resized_crop does with PIL
-    images: in integers, so that every machine gets the same bytes.
+    Crops are resized bilinearly with antialiasing, like torchvision's resized_crop for PIL images.
+    The computation uses integers, so every machine gets the same bytes.
 
     Args:
         files: n images.
         sizes: side of the crops of each view in pixels.
-        order: which files each step shows, (B,) each.
-        crops: step -> numbers (V, B, U); called here, in order, ahead of the step.
-        box: numbers (U,), height, width -> top, left, height, width of a crop in pixels; called in
-            the workers.
-        workers: processes that decode; 0 decodes here. Bytes do not depend on it.
-        start: the first step, for a run that is resumed.
+        order: file indices of each step, shape (B,).
+        crops: function from a step to random numbers (V, B, U). It is called in this process, in
+            order and ahead of the step.
+        box: function from (U,) numbers, height and width to a crop (top, left, height, width), in
+            pixels. The workers call it.
+        workers: number of decoding processes; 0 decodes in this process. The result does not depend
+            on it.
+        start: the first step of a resumed run.
 
     Raises:
-        DataTorn: a file is no image.
+        DataTorn: a file is not an image.
     """
     steps = ((order[step], crops(step)) for step in range(start, len(order)))
     return _decoded(_Rows(files, partial(_cut, box=box, sizes=sizes)), steps, workers)
@@ -169,19 +171,19 @@ def random_crops(
 def centre_crops(
     files: Sequence[Path], size: int = 224, resize: int = 256, *, workers: int, batch: int = 256
 ) -> Iterator[Tensor]:
-    """Yield the central crops of the files in their order, uint8 (at most `batch`, 3, size, size).
+    """Yield central crops of the files in order, uint8 (at most `batch`, 3, size, size).
 
-    The shorter side is first resized to `resize` pixels, bilinearly with antialiasing.
+    First, the shorter side is resized to `resize` pixels, bilinearly with antialiasing.
 
     Args:
         files: the images.
         size: side of the square in pixels.
         resize: shorter side in pixels before the crop.
-        workers: decoding processes; 0: this process decodes.
-        batch: most images per tensor.
+        workers: number of decoding processes; 0 decodes in this process.
+        batch: maximum number of images per tensor.
 
     Raises:
-        DataTorn: a file is no image.
+        DataTorn: a file is not an image.
     """
     rows = _Rows(files, partial(_centre, resize=resize, size=size), side=resize)
     steps = (np.arange(i, min(i + batch, len(files))) for i in range(0, len(files), batch))

@@ -1,4 +1,4 @@
-"""Random streams keyed by what they are for, never by how often a run was stopped."""
+"""Random streams identified by purpose, so resumed runs get the same numbers."""
 
 from enum import IntEnum
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 class Purpose(IntEnum):
-    """What a stream is for; streams of different purposes are independent."""
+    """Purpose of a random stream; streams of different purposes are independent."""
 
     INIT = 0
     TRAIN = 1

@@ -1,6 +1,6 @@
-"""CIFAR-10, CIFAR-100 and STL-10 as torchvision reads and checks them, and their downloads.
+"""CIFAR-10, CIFAR-100 and STL-10, read and verified by torchvision, and their downloads.
 
-An archive is fetched from its address, with progress: checked, and whole or not there at all.
+A download is verified and appears only when complete.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ TIMEOUT_S = 30.0  # without a byte
 
 
 class Archive(NamedTuple):
-    """One file that a data set comes in."""
+    """One archive of a data set."""
 
     name: str  # of the data set
     url: str
@@ -34,7 +34,7 @@ class Archive(NamedTuple):
 
     @property
     def by_hand(self) -> str:
-        """What to do where there is no network."""
+        """Instructions for installing the archive without a network."""
         return (
             f"By hand: put {self.url} (MD5 {self.md5}) into {self.path.parent} as "
             f"{self.path.name} and run 'bench datasets --get {self.name}' again, which checks and "
@@ -43,13 +43,13 @@ class Archive(NamedTuple):
 
 
 def fetch(archive: Archive) -> None:
-    """Have an archive where it belongs: one that is there and whole is taken as it is.
+    """Download an archive unless it is already complete.
 
     The address and the progress are reported on standard error.
 
     Raises:
-        DataError: the network or the disk fails, or what came is not what was published; the line
-            says how to place the archive by hand.
+        DataError: the network or the disk fails, or the checksum is wrong. The message describes
+            how to install the archive by hand.
     """
     path = archive.path
     if path.is_file():
@@ -93,13 +93,13 @@ def _timeout(seconds: float) -> Iterator[None]:
 
 
 def md5_of(path: Path) -> str:
-    """Return the MD5 of a file, which the data sets' authors publish."""
+    """Return the MD5 of a file; the data sets' authors publish this checksum."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 
 
 def load_torchvision(name: str, root: Path) -> Images:
-    """Return CIFAR-10, CIFAR-100 or STL-10 from `root` once its checksums are tested.
+    """Return CIFAR-10, CIFAR-100 or STL-10 from `root` after verifying its checksums.
 
     Raises:
         DataTorn: a file is missing or differs from the published one.
@@ -127,12 +127,13 @@ def load_torchvision(name: str, root: Path) -> Images:
 
 
 def download_torchvision(name: str, root: Path) -> None:
-    """Fetch CIFAR-10, CIFAR-100 or STL-10 into `root`, unpack it and test its checksums.
+    """Download CIFAR-10, CIFAR-100 or STL-10 into `root`, unpack it and verify its checksums.
 
-    Nothing is fetched where the data set, or its archive, is there and whole.
+    Nothing is downloaded if the data set or its archive is complete.
 
     Raises:
-        DataError: the network or the disk fails; the line says how to place the archive by hand.
+        DataError: the network or the disk fails; the message describes how to install the archive
+            by hand.
     """
     from torchvision.datasets.utils import extract_archive
 

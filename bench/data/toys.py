@@ -1,6 +1,6 @@
-"""Data of the toys: Gaussians whose mutual information is known, and two spirals.
+"""Toy data: Gaussians with known mutual information, and two spirals.
 
-The spirals are those of mutual-information, App. G, where the paper leaves the curve open.
+The spirals follow mutual-information, App. G, which does not specify the curve.
 """
 
 import math
@@ -15,15 +15,15 @@ VINCE_COVARIANCE = np.array([[1.0, -0.5], [-0.5, 1.0]]) + np.array([[1.0, 0.9], 
 
 
 def correlation_for(mi: float, d: int) -> float:
-    """Return rho at which d independent pairs have `mi` nats (EqCo, Eq. 15)."""
+    """Return the correlation rho at which d independent pairs have `mi` nats (EqCo, Eq. 15)."""
     return math.sqrt(-math.expm1(-2 * mi / d))
 
 
 def normal_pairs(generator: np.random.Generator, count: int, d: int) -> tuple[Float32s, Float32s]:
-    """Return X and eps of EqCo's Eq. 14, standard normal, shape (count, d) each.
+    """Return X and eps of EqCo's Eq. 14: standard normal, shape (count, d) each.
 
     Args:
-        generator: where the numbers come from.
+        generator: source of randomness.
         count: number of pairs.
         d: dimensions.
     """
@@ -45,12 +45,12 @@ def correlate(x: Float32s, eps: Float32s, rho: float) -> Float32s:
 def log_density_ratio(
     x: Float32s, y: Float32s, rho: float
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    """Return log p(y|x)/p(y) of pairs drawn by Eq. 14, summed over the last axis, in float64.
+    """Return log p(y|x)/p(y) for pairs from Eq. 14, summed over the last axis, in float64.
 
     Args:
         x: X, shape (..., d).
         y: Y, shape (..., d).
-        rho: correlation, within -1 and 1.
+        rho: correlation, between -1 and 1.
     """
     x64, y64 = x.astype(np.float64), y.astype(np.float64)
     variance = 1 - rho**2
@@ -81,17 +81,18 @@ def two_spirals(
     turns: float,
     arms: Literal["rotated", "mirrored"],
 ) -> tuple[Float32s, np.ndarray[tuple[int], np.dtype[np.int64]]]:
-    """Return points on two Archimedean spirals and which one each is on.
+    """Return points on two Archimedean spirals and the spiral of each point.
 
-    The first runs counter-clockwise from the origin to radius 2. The second is the first turned by
-    180 degrees (the arms never meet but in the origin) or mirrored in the vertical axis (one
-    clockwise, one counter-clockwise, as the text says; the arms cross).
+    The first spiral runs counter-clockwise from the origin to radius 2. The second is the first
+    rotated by 180 degrees (the arms meet only at the origin) or mirrored at the vertical axis (the
+    arms cross). The paper's text describes the mirrored version: one spiral clockwise, one
+    counter-clockwise.
 
     Args:
-        generator: where the numbers come from.
+        generator: source of randomness.
         points: number of points.
         turns: full turns of each spiral.
-        arms: how the second spiral follows from the first.
+        arms: whether the second spiral is rotated or mirrored.
 
     Returns:
         (points, 2) float32 and (points,) labels 0 and 1, alternating.

@@ -1,1 +1,1 @@
-"""How long cells will take, and how much memory."""
+"""Prediction of the time and memory that cells need."""

@@ -1,8 +1,8 @@
-"""Which cells to compute within so many hours: whole claims first, with the fewest seeds.
+"""Choice of the cells to compute within some hours: complete claims first, with few seeds.
 
-A claim's set is all the cells that it needs with one seed. Sets come one by one, the cheapest of
-those of the claims with the fewest seeds so far; what sets share is paid once, what is done costs
-nothing. Then come cells that stand next to a published value, and last those of no claim at all.
+A claim's set contains all cells that it needs for one seed. The next set is the cheapest one of the
+claims with the fewest seeds so far. Shared cells count once; finished cells cost nothing. Cells of
+published values follow, and cells without a claim come last.
 """
 
 from collections import Counter
@@ -17,7 +17,7 @@ ROUNDING = 1e-9  # of the limit: sums of floats
 
 
 class Needed(NamedTuple):
-    """The cells, by id, that a claim or a published value needs with one seed."""
+    """The cells, by id, that a claim or a published value needs for one seed."""
 
     name: str
     seed: int
@@ -26,7 +26,7 @@ class Needed(NamedTuple):
 
 @dataclass
 class AffordableCells:
-    """The cells to compute, and the seeds with which each claim can be judged."""
+    """The cells to compute, and the seeds for which each claim can be judged."""
 
     limit_s: float
     cells: set[str] = field(default_factory=set)
@@ -74,19 +74,20 @@ def choose(
     printed: Sequence[Needed],
     limit_s: float,
 ) -> AffordableCells:
-    """Return the cells to compute within `limit_s` seconds of one worker.
+    """Return the cells to compute within `limit_s` seconds on one worker.
 
-    A larger limit never leaves fewer claims testable: claims get their first seed in an order
-    that does not depend on the limit.
+    A larger limit never makes fewer claims testable, because the order in which claims get their
+    first seed does not depend on the limit.
 
     Args:
-        estimates: of all cells.
-        claims: what each claim needs, seed by seed; one with no cells is never testable.
-        printed: the same of published values.
-        limit_s: at most so much.
+        estimates: predictions for all cells.
+        claims: the cells that each claim needs for each seed. A claim without cells is never
+            testable.
+        printed: the cells that each published value needs for each seed.
+        limit_s: limit in seconds.
 
     Raises:
-        LaunchError: nothing is known of a cell's time.
+        LaunchError: the time of a cell is unknown.
     """
     basket = _Basket(estimates, limit_s)
     _add_claims(basket, basket.possible(claims))

@@ -1,4 +1,4 @@
-"""Seconds and memory of finished cells and of probes, read from the results folder."""
+"""Time and memory of finished cells and probes, read from the results folder."""
 
 import hashlib
 import os
@@ -30,7 +30,7 @@ class Machine(NamedTuple):
 
 
 def machine_of(slots: Sequence[str | None]) -> Machine:
-    """Return the machine of workers, each a CUDA device or None for the CPU."""
+    """Return the machine of these workers, each a CUDA device or None for the CPU."""
     gpu = slots[0]
     if gpu is None:
         return Machine("cpu", processor())
@@ -44,7 +44,7 @@ def machine_of(slots: Sequence[str | None]) -> Machine:
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds and memory of one cell; a cell of a stack has its share of the stack's seconds."""
+    """Time in seconds and memory of one cell; a stack's time is divided among its cells."""
 
     cell: Cell
     shared_s: float | None  # of the training that cells share; None: not known, or there is none
@@ -59,7 +59,7 @@ class Timing:
 
 
 def write_probe(root: Path, probed: Timing) -> None:
-    """Keep a probe in the results folder; it replaces an earlier one of its kind and machine."""
+    """Store a probe in the results folder, replacing one of the same kind and machine."""
     named = f"{probed.cell.kind}\n{probed.device}\n{probed.machine}"
     name = hashlib.sha256(named.encode()).hexdigest()[:16]
     record = asdict(probed) | {"cell": probed.cell.model_dump(mode="json")}
@@ -67,7 +67,7 @@ def write_probe(root: Path, probed: Timing) -> None:
 
 
 def probed_timings(root: Path) -> Iterator[Timing]:
-    """Yield the probes of a results folder, of any machine; skip those of another version."""
+    """Yield the probes of a results folder from all machines, of the current version only."""
     for path in sorted((root / "probes").glob("*.json")):
         with suppress(TypeError, KeyError, ValueError, AttributeError):
             record = read_json(path) or {}
@@ -76,15 +76,15 @@ def probed_timings(root: Path) -> Iterator[Timing]:
 
 
 def timing_of(cell: Cell, origin: dict[str, Any], *, resumed: bool = False) -> Timing:
-    """Return the seconds of a cell by its provenance: processor time where that is known.
+    """Return the time of a cell from its provenance, as processor time if it is known.
 
-    Seconds of a stack are already divided by it. The training of an encoder, recorded in
-    `trained`, is subtracted where it happened within the cell's own time.
+    The provenance already divides a stack's time among its cells. The encoder's training time,
+    recorded in `trained`, is subtracted if the cell's own time includes it.
 
     Args:
         cell: the cell.
-        origin: its provenance, flat.
-        resumed: its shared training was stopped and went on, so its time is not known.
+        origin: flat provenance of the cell.
+        resumed: whether the shared training was resumed; its time is then unknown.
     """
     device, stack = str(origin.get("device", "cpu")), int(origin.get("stack", 1))
     is_trained = "trained.wall_s" in origin
@@ -120,11 +120,11 @@ def _share_inside(origin: dict[str, Any], stack: int) -> float:
 def finished_timings(
     experiment: str, store: Store, first: Iterable[str] = (), *, most: int | None = MOST_SAMPLED
 ) -> list[Timing]:
-    """Return the timings of finished cells of an experiment, exported ones among them.
+    """Return the timings of finished cells of an experiment, including exported ones.
 
     Args:
-        first: ids of finished cells, MOST_SELECTED of which are read in any case.
-        most: how many of the others are read; None: all.
+        first: ids of finished cells to read first, at most MOST_SELECTED.
+        most: maximum number of other cells to read; None means all.
     """
     chosen = sorted(first)
     others = sorted(store.names(experiment).difference(chosen))

@@ -1,9 +1,9 @@
-"""Look up how long cells will take, and how much memory, among finished cells and probes.
+"""Predict the time and memory of cells from finished cells and probes.
 
-A cell takes the median seconds per unit of `Cell.work` of finished cells of its kind: of equal ones
-with other seeds if there are any, else of those with the same evaluations, else of all. The
-training of an encoder, which cells share, and the rest are looked up apart. Of a kind that has not
-run nothing is known: `bench plan --probe` times a few steps.
+The prediction is the median time per unit of `Cell.work` of finished cells of the same kind. Cells
+that differ only in the seed are preferred, then cells with the same evaluations. Shared training of
+encoders and other work are predicted separately. A kind that never ran has no prediction; `bench
+plan --probe` times a few of its steps.
 """
 
 import heapq
@@ -29,7 +29,7 @@ NO_CELL = "nothing comparable has run"
 
 @dataclass(frozen=True, slots=True)
 class CellPrediction:
-    """Prediction for one cell; seconds of a worker, None if nothing of its kind has run."""
+    """Prediction for one cell; seconds of one worker, None if its kind has not run."""
 
     cell: Cell
     training: str | None  # that cells share and that is still to do
@@ -43,7 +43,7 @@ class CellPrediction:
 
     @property
     def is_left(self) -> bool:
-        """Whether it will be computed."""
+        """Whether the cell will be computed."""
         return self.source not in ("done", "failed")
 
 
@@ -66,7 +66,7 @@ def _parts(cell: Cell) -> Iterator[_Work]:
 
 
 class SecondsTable:
-    """Seconds per unit of work by machine and group of cells, and peaks of memory by kind."""
+    """Seconds per unit of work by machine and group of cells, and peak memory by kind."""
 
     def __init__(self, store: Store, machine: Machine, timings: Sequence[Timing]) -> None:
         """Sort timings; only a CPU is predicted from other machines, after this one."""
@@ -131,7 +131,7 @@ class SecondsTable:
 
 @dataclass(frozen=True)
 class Prediction:
-    """Seconds of work and peak memory of some cells; None if nothing like them has run."""
+    """Predicted time and peak memory of cells; None if no similar cell has run."""
 
     estimates: list[CellPrediction]
     machine: Machine
@@ -140,30 +140,30 @@ class Prediction:
 
     @property
     def left(self) -> list[CellPrediction]:
-        """Of the cells that will be computed."""
+        """Predictions of the cells that will be computed."""
         return [e for e in self.estimates if e.is_left]
 
     @property
     def gpus(self) -> bool:
-        """Whether GPUs compute."""
+        """Whether GPUs are used."""
         return self.machine.device == "cuda"
 
     @property
     def core_s(self) -> float | None:
-        """Seconds of one worker for all that is left, each shared training once."""
+        """Seconds of one worker for all remaining cells, each shared training once."""
         return total_s(self.left)
 
     def parts(self, estimate: CellPrediction) -> tuple[float | None, float | None]:
-        """Return a cell's equal part of a shared training, and the seconds of the rest."""
+        """Return a cell's equal share of a shared training, and its other seconds."""
         cells, shared_s = self.sharing[estimate.training or ""], estimate.shared_s
         return None if shared_s is None else shared_s / max(1, cells), estimate.own_s
 
     def seconds(self, estimate: CellPrediction) -> float | None:
-        """Return a cell's seconds, its equal part of a shared training among them."""
+        """Return a cell's seconds, including its equal share of a shared training."""
         return sum_known(self.parts(estimate))
 
     def record(self) -> dict[str, Any]:
-        """Return it as JSON, with the wall time on the workers, in all and for each kind."""
+        """Return the prediction as JSON, with the wall time in total and for each kind."""
         known = [e for e in self.left if e.source != "unknown"]
         kinds: dict[str, list[CellPrediction]] = defaultdict(list)
         for estimate in self.left:
@@ -200,7 +200,7 @@ class Prediction:
 
 
 def sum_known(seconds: Sequence[float | None]) -> float | None:
-    """Return the sum; None if one of them is not known."""
+    """Return the sum; None if a summand is None."""
     known = [s for s in seconds if s is not None]
     return sum(known) if len(known) == len(seconds) else None
 
@@ -212,7 +212,7 @@ def total_s(estimates: Sequence[CellPrediction]) -> float | None:
 
 
 def wall_s(estimates: Sequence[CellPrediction], slots: int) -> float:
-    """Return when the last of so many workers ends, the longest stack first."""
+    """Return the wall time with this many workers, the longest stack first."""
     by_id = {e.cell.id: e for e in estimates}
     stacks = make_stacks([e.cell for e in estimates], slots)
     seconds_of = [total_s([by_id[cell.id] for cell in stack]) or 0.0 for stack in stacks]
@@ -220,11 +220,11 @@ def wall_s(estimates: Sequence[CellPrediction], slots: int) -> float:
 
 
 def last_end(ends: list[float], waiting: Iterable[float]) -> float:
-    """Return when the last worker ends if each takes the next of what waits as it becomes free.
+    """Return when the last worker finishes if each takes the next waiting task when free.
 
     Args:
-        ends: when each worker ends what it does now.
-        waiting: seconds of what waits, in order.
+        ends: end time of each worker's current task, in seconds.
+        waiting: durations of waiting tasks in seconds, in order.
     """
     heapq.heapify(ends)
     for seconds in waiting:
@@ -241,18 +241,18 @@ def predict(
     leave: Sequence[State] = OVER,
     machine: Machine | None = None,
 ) -> Prediction:
-    """Predict the cells that will be computed from finished ones and from probes.
+    """Predict time and memory of the remaining cells from finished cells and probes.
 
-    It reads finished cells of the selection and a sample of the whole results folder, exported
-    tables among them; those of this machine count before those of others.
+    It reads finished cells of the selection and a sample of the results folder, including exported
+    tables. Cells from this machine are preferred.
 
     Args:
         cells: the selection.
-        states: of each cell.
-        store: the results.
-        slots: one entry a worker, its GPU or None.
+        states: state of each cell.
+        store: the results folder.
+        slots: GPU of each worker, or None.
         leave: states of cells that will not be computed.
-        machine: what will compute; default: what the slots are of.
+        machine: the machine that will compute; default: the machine of `slots`.
     """
     pairs = list(zip(cells, (state.state for state in states), strict=True))
     asked = {cell.experiment for cell, state in pairs if state not in leave}

@@ -1,4 +1,4 @@
-"""Random views of a batch of images: batched tensor code with parameters of each sample's own."""
+"""Random views of image batches, with separate parameters for each image."""
 
 from bench.cells.view_recipes import view_names
 from bench.data.views.colour import lab_to_rgb, rgb_to_lab, scaled_lab

@@ -1,7 +1,7 @@
-"""What parameters do to images: V * B images (V * B, 3, S, S) in [0, 1] on one device.
+"""Apply view parameters to V * B images (V * B, 3, S, S) in [0, 1] on one device.
 
-What happens to some images alone is done to these. Which ones they are is known on the CPU, so that
-no device is waited for.
+Operations act only on the selected images. The selection is known on the CPU, so the device need
+not synchronise.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ def cut(pixels: Tensor, parameters: ViewParameters, size: int) -> Tensor:
 
     Args:
         pixels: uint8 images, (B, 3, H, W).
-        parameters: the views, with their boxes.
+        parameters: view parameters with crop boxes.
         size: side of a view in pixels.
     """
     box, flip = parameters.box, parameters.flip
@@ -43,20 +43,20 @@ def cut(pixels: Tensor, parameters: ViewParameters, size: int) -> Tensor:
 
 
 def mirror(crops: Tensor, parameters: ViewParameters) -> Tensor:
-    """Return uint8 crops (V, B, 3, S, S) as images, some mirrored."""
+    """Return uint8 crops (V, B, 3, S, S) as float images, some mirrored."""
     images = crops.flatten(0, 1).float().div_(255)
     return _change(images, parameters, "flip", lambda some: some.flip(-1))
 
 
 def shift(images: Tensor, parameters: ViewParameters) -> Tensor:
-    """Return the images shifted, zeros coming in, if the parameters have that."""
+    """Return the images shifted and padded with zeros, if the parameters include a shift."""
     if parameters.shift is None:
         return images
     return shifted(images, _sent(parameters.shift.flatten(0, 1), images))
 
 
 def colour(images: Tensor, parameters: ViewParameters) -> Tensor:
-    """Return the images, some jittered and some gray, in the order that the parameters say."""
+    """Return the images, some jittered and some grey, in the order given by the parameters."""
     if parameters.grayscale_first:
         images = _change(images, parameters, "grayscale", _gray)
     images = _jittered(images, parameters)
@@ -83,7 +83,7 @@ def soften(images: Tensor, parameters: ViewParameters) -> Tensor:
 
 
 def move(images: Tensor, parameters: ViewParameters) -> Tensor:
-    """Return the images warped, brightened and made noisy, if the parameters have that."""
+    """Return the images warped, brightened and noisy, if the parameters include a warp."""
     matrix, brightness, noise = parameters.matrix, parameters.brightness, parameters.noise
     if matrix is None or brightness is None or noise is None:
         return images
@@ -93,7 +93,7 @@ def move(images: Tensor, parameters: ViewParameters) -> Tensor:
 
 
 def filtered(images: Tensor, parameters: ViewParameters) -> Tensor:
-    """Return the images, some with channel L alone, the others with a and b alone."""
+    """Return the images, some with only the channel L, the others with only a and b."""
     if parameters.keep is None:
         return images
     images = _replace(images, parameters.keep == 1, keep_light)

@@ -1,10 +1,10 @@
-"""Colours of N images in [0, 1]: jitter, grayscale and solarize, each in its own way, and Lab.
+"""Colour operations on N images in [0, 1]: jitter, greyscale, solarize and Lab.
 
-Shapes: P pixels of an image. For equal parameters jitter, grayscale and solarize equal
-torchvision's functional transforms to 1e-5 in float32.
+Shapes: P pixels of an image. Jitter, grayscale and solarize agree with torchvision's functional
+transforms to 1e-5 in float32.
 
-Lab is CIE 1976 L*a*b* of sRGB, by IEC 61966-2-1 and CIE 15 at white D65. L is 0 to 100; of sRGB
-colours a is -86.2 to 98.3 and b is -107.9 to 94.5.
+Lab is CIE 1976 L*a*b* of sRGB (IEC 61966-2-1, CIE 15, white point D65). L is 0 to 100. For sRGB
+colours, a is -86.2 to 98.3 and b is -107.9 to 94.5.
 """
 
 from functools import cache
@@ -20,11 +20,11 @@ HUE = 3  # of brightness, contrast, saturation, hue
 
 
 class JitterPlan(NamedTuple):
-    """What to do with which image, worked out on the CPU so that no device is waited for.
+    """Jitter operations per image, computed on the CPU so the device need not synchronise.
 
-    Brightness, contrast and saturation are x -> clamp(M x + s mean(gray)), with a matrix M of the
-    channels and a number s an image. The images are sorted by the place of hue among the four, so
-    that hue comes before step k for one run of them.
+    Brightness, contrast and saturation are x -> clamp(M x + s mean(gray)), with a 3x3 matrix M and
+    a number s per image. Images are sorted by the position of hue among the four operations, so
+    images with hue before step k are contiguous.
     """
 
     index_N: Tensor  # the jittered images, in sorted order
@@ -35,12 +35,12 @@ class JitterPlan(NamedTuple):
 
 
 def plan_jitter(on_N: Tensor, factors_N4: Tensor, order_N4: Tensor) -> JitterPlan:
-    """Return the plan of which images are jittered, by how much and in which order, on the CPU.
+    """Return the plan: jittered images, factors and order of operations, on the CPU.
 
     Args:
-        on_N: bool.
+        on_N: bool, whether each image is jittered.
         factors_N4: factors of brightness, contrast, saturation; shift of the hue, in turns.
-        order_N4: the places' operations, 0 to 3 in the order of the factors.
+        order_N4: operation at each position, 0 to 3, numbered like the factors.
     """
     place_N = (order_N4 == HUE).int().argmax(1)
     index_N = torch.where(on_N, place_N, 4).argsort(stable=True)[: int(on_N.sum())]
@@ -82,11 +82,11 @@ def _step(images_NCP: Tensor, matrix_N33: Tensor, to_mean_N11: Tensor) -> Tensor
 
 
 def shift_hue(images_NCP: Tensor, turns_N: Tensor) -> Tensor:
-    """Return (N, 3, P) with the hue of HSV turned by -1/2 to 1/2 of the circle.
+    """Return (N, 3, P) with the HSV hue shifted by -1/2 to 1/2 turns.
 
-    Without branches, which cost most here: with c = max - min, the hue is +-(1 + (g + b - r - min)
-    / c) / 6 turns from red, on the side of the sign of g - b, and a channel whose own hue is d
-    turns away from it has the value min + 6 c clamp(1/3 - d, 0, 1/6).
+    The code has no branches, for speed. With c = max - min, the hue is (1 + (g + b - r - min) / c)
+    / 6 turns from red, with the sign of g - b. A channel whose own hue differs from it by d turns
+    has the value min + 6 c clamp(1/3 - d, 0, 1/6).
     """
     red, green, blue = images_NCP.unbind(1)
     low_NP = torch.minimum(torch.minimum(red, green), blue)
@@ -102,7 +102,7 @@ def shift_hue(images_NCP: Tensor, turns_N: Tensor) -> Tensor:
 
 
 def luma(images: Tensor) -> Tensor:
-    """Return the weighted sum of the channels of (N, 3, ...), with one channel left."""
+    """Return the weighted sum of the channels of (N, 3, ...), as one channel."""
     red, green, blue = images.split(1, dim=1)
     gray: Tensor = (red * _LUMA[0]).add_(green, alpha=_LUMA[1]).add_(blue, alpha=_LUMA[2])
     return gray
@@ -129,7 +129,7 @@ L_MIDDLE, AB_REACH = 50.0, 110.0  # of `scaled_lab`
 
 
 def rgb_to_lab(images: Tensor) -> Tensor:
-    """Return sRGB images (N, 3, H, W) in [0, 1] as L, a and b, float32 or wider."""
+    """Return L, a and b of sRGB images (N, 3, H, W) in [0, 1], float32 or wider."""
     images = images if images.dtype == torch.float64 else images.float()
     linear = torch.where(images > 0.04045, ((images + 0.055) / 1.055) ** 2.4, images / 12.92)
     share = _mixed(linear, _TO_WHITE)
@@ -139,7 +139,7 @@ def rgb_to_lab(images: Tensor) -> Tensor:
 
 
 def lab_to_rgb(lab: Tensor) -> Tensor:
-    """Return L, a and b (N, 3, H, W) as sRGB, colours that sRGB lacks clipped to [0, 1]."""
+    """Return L, a and b (N, 3, H, W) as sRGB, with out-of-gamut colours clipped to [0, 1]."""
     lab = lab if lab.dtype == torch.float64 else lab.float()
     light, a, b = lab.unbind(1)
     y = (light + 16) / 116
@@ -156,13 +156,13 @@ def scaled_lab(images: Tensor) -> Tensor:
 
 
 def keep_light(images: Tensor) -> Tensor:
-    """Return the images' L alone, as gray sRGB images."""
+    """Return sRGB images with only L: grey images."""
     light = rgb_to_lab(images)[:, :1]
     return lab_to_rgb(torch.cat([light, torch.zeros_like(light).expand(-1, 2, -1, -1)], 1))
 
 
 def keep_colour(images: Tensor) -> Tensor:
-    """Return the images' a and b at L = 50, clipped to sRGB."""
+    """Return sRGB images with a and b at L = 50, clipped to the sRGB gamut."""
     ab = rgb_to_lab(images)[:, 1:]
     return lab_to_rgb(torch.cat([torch.full_like(ab[:, :1], L_MIDDLE), ab], 1))
 

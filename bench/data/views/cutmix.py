@@ -1,6 +1,6 @@
-"""CutMix (arXiv:1905.04899): a box of another image of the batch is pasted into each image.
+"""CutMix (arXiv:1905.04899): paste a box from another image of the batch into each image.
 
-How the box is drawn is that paper's; unigrad, cutmix-rule, leaves it open.
+The box distribution follows that paper; unigrad, cutmix-rule, does not specify it.
 """
 
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from bench.data.images import sent
 
 
 class CutMix(NamedTuple):
-    """Which box of which image is pasted into each of N images, on the CPU."""
+    """Box and source image for each of N images, on the CPU."""
 
     partner_N: Tensor  # int64, a permutation of the batch
     box_N4: Tensor  # int64: top, left, height, width in pixels; may be empty
@@ -21,14 +21,14 @@ class CutMix(NamedTuple):
 
 
 def draw_cutmix(rng: np.random.Generator, batch: int, size: int) -> CutMix:
-    """Return one box an image of `size` x `size` pixels.
+    """Return one random box per image of `size` x `size` pixels.
 
-    The remaining share r is drawn from Beta(1, 1), which is uniform. The box is a square of area
-    1 - r with its centre anywhere in the image; it is clipped to the image, its edges rounded to
-    whole pixels, and r is recomputed from what is left.
+    The remaining share r is uniform (Beta(1, 1)). The box is a square of area 1 - r. Its centre is
+    uniform in the image. The box is clipped to the image and rounded to whole pixels. Then r is
+    recomputed from the remaining area.
 
     Args:
-        rng: where the numbers come from.
+        rng: source of randomness.
         batch: number of images.
         size: side of an image in pixels.
     """
@@ -45,14 +45,14 @@ def draw_cutmix(rng: np.random.Generator, batch: int, size: int) -> CutMix:
 
 
 def cutmix(images_NCSS: Tensor, parameters: CutMix) -> Tensor:
-    """Return the images with the boxes of their partners pasted in, on the images' device.
+    """Return the images with the boxes of their source images pasted in, on the images' device.
 
     Args:
-        images_NCSS: one view of each image, of the size that the boxes were drawn for.
-        parameters: from `draw_cutmix`.
+        images_NCSS: one view of each image, with the size used for the boxes.
+        parameters: result of `draw_cutmix`.
 
     Raises:
-        ValueError: there are more or fewer images than were drawn for, or they are no squares.
+        ValueError: the number of images differs from the parameters, or images are not square.
     """
     N, size = len(parameters.partner_N), images_NCSS.shape[-1]
     if images_NCSS.ndim != 4 or len(images_NCSS) != N or images_NCSS.shape[-2] != size:

@@ -1,8 +1,8 @@
-"""Crop, resize, shift, blur and warp of many images at once, each with parameters of its own.
+"""Crop, resize, shift, blur and warp images, with separate parameters for each image.
 
-Shapes: V views of B images, or N images, of 3 channels C, H x W in, S x S out. All but the
-shift and the warp are products of matrices, which devices do best. For equal parameters they equal
-torchvision's functional transforms to 1e-5 in float32, unless the caller has allowed TF32 products.
+Shapes: V views of B images, or N images, of 3 channels C, H x W in, S x S out. All operations
+except shift and warp are matrix products, for speed. They agree with torchvision's functional
+transforms to 1e-5 in float32, unless the caller allows TF32 products.
 """
 
 import torch
@@ -13,18 +13,18 @@ from torch.nn import functional
 def resize_weights(
     start_N: Tensor, length_N: Tensor, size: int, extent: int, mirror_N: Tensor | None = None
 ) -> Tensor:
-    """Return the antialiased bilinear weights (N, size, extent) of an axis' stretches.
+    """Return antialiased bilinear weights (N, size, extent) for segments of an axis.
 
-    Pixel i of the result lies at c = (i + 1/2) length / size in the stretch and takes its pixels j
-    with weight max(0, 1 - |j + 1/2 - c| / max(1, length / size)), normalised to sum 1; where
-    `mirror` is true the result is the other way round.
+    Pixel i of the result is at c = (i + 1/2) length / size in the segment. It weights pixel j with
+    max(0, 1 - |j + 1/2 - c| / max(1, length / size)), normalised to sum 1. If `mirror_N` is true,
+    the result is mirrored.
 
     Args:
-        start_N: where each stretch begins, in pixels of the axis, float, shape (N,).
-        length_N: its length in pixels, above 0, shape (N,).
-        size: pixels of the result.
-        extent: pixels of the axis.
-        mirror_N: bool, which stretches are mirrored, shape (N,); None mirrors none.
+        start_N: start of each segment in pixels of the axis, float, shape (N,).
+        length_N: length of each segment in pixels, above 0, shape (N,).
+        size: number of pixels of the result.
+        extent: number of pixels of the axis.
+        mirror_N: whether each segment is mirrored, bool, shape (N,); None mirrors none.
     """
     scale_N1 = (length_N / size)[:, None]
     place_NS = (torch.arange(size, device=start_N.device) + 0.5).expand(len(start_N), size)
@@ -45,16 +45,16 @@ def resized(pixels: Tensor, size: int) -> Tensor:
 
 
 def resized_crops(pixels: Tensor, box_VB4: Tensor, flip_VB: Tensor, size: int) -> Tensor:
-    """Return V boxes (top, left, height, width) of each of (B, 3, H, W), some mirrored.
+    """Return V resized crops of each image of (B, 3, H, W), some mirrored.
 
     Args:
         pixels: uint8 images, (B, 3, H, W).
         box_VB4: boxes (top, left, height, width) in pixels.
-        flip_VB: which crops are mirrored.
+        flip_VB: whether each crop is mirrored.
         size: side of a crop in pixels.
 
     Returns:
-        float32 (V * B, 3, size, size) in [0, 1], of uint8 pixels.
+        float32 (V * B, 3, size, size) in [0, 1].
     """
     (B, C, H, W), V = pixels.shape, len(box_VB4)
     top, left, height, width = box_VB4.flatten(0, 1).unbind(1)
@@ -70,7 +70,7 @@ def resized_crops(pixels: Tensor, box_VB4: Tensor, flip_VB: Tensor, size: int) -
 
 
 def shifted(images: Tensor, shift_N2: Tensor) -> Tensor:
-    """Return (N, 3, S, S) moved down and right by whole pixels, with zeros where nothing was."""
+    """Return (N, 3, S, S) moved down and right by whole pixels, padded with zeros."""
     N, _, S, _ = images.shape
     source_N2S = torch.arange(S, device=images.device) - shift_N2[..., None]
     there_N2S = (source_N2S >= 0) & (source_N2S < S)
@@ -82,15 +82,15 @@ def shifted(images: Tensor, shift_N2: Tensor) -> Tensor:
 
 
 def blur_kernel(size: int) -> int:
-    """Return the blur's kernel width in pixels: a tenth of the image size made odd, at least 3."""
+    """Return the blur kernel's width: a tenth of the image size, odd, at least 3 pixels."""
     return max(3, size // 20 * 2 + 1)
 
 
 def blur(images: Tensor, sigma_N: Tensor) -> Tensor:
-    """Return (N, 3, S, S) blurred by Gaussians of `sigma_N` pixels, the border mirrored.
+    """Return (N, 3, S, S) blurred by Gaussians of `sigma_N` pixels, with reflected borders.
 
-    The kernel has `blur_kernel(S)` taps a side (torchvision, GaussianBlur), written as one banded
-    S x S matrix an image for both axes.
+    The kernel has `blur_kernel(S)` taps per axis (torchvision, GaussianBlur). It is applied as one
+    banded S x S matrix per image, for both axes.
     """
     N, C, S, _ = images.shape
     reach = blur_kernel(S) // 2
@@ -107,7 +107,7 @@ def blur(images: Tensor, sigma_N: Tensor) -> Tensor:
 def warp(images: Tensor, matrix_N23: Tensor) -> Tensor:
     """Return (N, 3, S, S) sampled at `matrix` (x, y, 1), bilinear, zero outside.
 
-    x and y run over the pixel centres, in half image sizes from the middle.
+    x and y are pixel centres relative to the image centre, in units of half the image size.
     """
     N, _, S, _ = images.shape
     line_S = (torch.arange(S, device=images.device) * 2 + 1) / S - 1

@@ -1,6 +1,6 @@
-"""The random numbers of all views of a batch, drawn on the CPU from one generator.
+"""Random parameters of all views of a batch, drawn on the CPU from one generator.
 
-Crops are those of torchvision's RandomResizedCrop, many at once.
+Crops follow torchvision's RandomResizedCrop, for many images at once.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -25,10 +25,10 @@ _RATIO = (3 / 4, 4 / 3)  # width / height
 def draw_crop_numbers(
     rng: np.random.Generator, shares: list[tuple[float, float]], batch: int
 ) -> Floats:
-    """Return (V, batch, NUMBERS), one view for each (least, most) kept share of the area.
+    """Return random numbers (V, batch, NUMBERS); V views with (least, most) area share.
 
-    Of each sample: the area's shares of 10 tries, uniform; their aspect ratios, log-uniform in 3/4
-    to 4/3; two uniform numbers for the position. They hold for an image of any size.
+    Each sample has uniform area shares of 10 tries, their aspect ratios, log-uniform in 3/4 to 4/3,
+    and two uniform numbers for the position. They apply to images of any size.
 
     Args:
         rng: where the numbers come from.
@@ -45,15 +45,15 @@ def draw_crop_numbers(
 
 
 def crop_box(numbers: Floats, height: int, width: int) -> tuple[Ints, Ints, Ints, Ints]:
-    """Return (top, left, height, width) of the crops in images of height x width, in pixels.
+    """Return (top, left, height, width) of crops in images of height x width, in pixels.
 
-    The first of the tries that fits, else the largest box in the middle whose aspect ratio is
-    allowed (torchvision, RandomResizedCrop). `numbers` has shape (..., NUMBERS), the results (...).
+    The crop is the first try that fits, else the largest central box with an allowed aspect ratio
+    (torchvision, RandomResizedCrop). `numbers` has shape (..., NUMBERS), the results (...).
 
     Args:
-        numbers: what `draw_crop_numbers` returns.
-        height: of the images, in pixels.
-        width: of the images, in pixels.
+        numbers: result of `draw_crop_numbers`.
+        height: height of the images, in pixels.
+        width: width of the images, in pixels.
     """
     area, ratio = height * width * numbers[..., :TRIES], numbers[..., TRIES:-2]
     w, h = np.rint(np.sqrt(area * ratio)), np.rint(np.sqrt(area / ratio))
@@ -71,9 +71,9 @@ def crop_box(numbers: Floats, height: int, width: int) -> tuple[Ints, Ints, Ints
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewParameters:
-    """What happens to each of B images in each of V views, all on the CPU.
+    """Parameters of V views of each of B images, on the CPU.
 
-    Every image has every number, whether its chance says it is used or not.
+    Every image has all parameters, even those of operations that are not applied to it.
     """
 
     source: tuple[int, int]  # height and width of the images, in pixels
@@ -96,11 +96,11 @@ class ViewParameters:
     keep: Tensor | None  # int64 (V, B): 0 all of an image, 1 its L, 2 its a and b
 
     def of(self, run: slice) -> "ViewParameters":
-        """Return the parameters of some of the views."""
+        """Return the parameters of some views."""
         return self._cut(run)
 
     def rows(self, share: slice) -> "ViewParameters":
-        """Return the parameters of some of the images, in every view."""
+        """Return the parameters of some images, in all views."""
         return self._cut((slice(None), share))
 
     def _cut(self, where: slice | tuple[slice, slice]) -> "ViewParameters":
@@ -124,14 +124,14 @@ def draw_parameters(
     source: tuple[int, int],
     size: int,
 ) -> ViewParameters:
-    """Return the parameters of a view for each recipe; the crop numbers are drawn first.
+    """Return the parameters of one view per recipe; crop numbers are drawn first.
 
     Args:
-        recipes: one a view.
+        recipes: one recipe per view.
         rng: the only source of randomness.
-        batch: images.
-        source: height and width of the images that are cropped, in pixels.
-        size: height and width of the views that are warped or shifted, in pixels.
+        batch: number of images.
+        source: height and width of the images before cropping, in pixels.
+        size: height and width of the views, in pixels.
     """
     numbers = crop_numbers(recipes, rng, batch)
     crops = any(r.crop for r in recipes)
@@ -166,12 +166,12 @@ def draw_parameters(
 
 
 def crop_numbers(recipes: tuple[Recipe, ...], rng: np.random.Generator, batch: int) -> Floats:
-    """Return the numbers (V, batch, U) that `crop_box` turns into boxes.
+    """Return the numbers (V, batch, U) that `crop_box` converts to boxes.
 
-    Of a recipe that does not crop, the box is the whole image, up to the aspect ratios 3/4 and 4/3.
+    If a recipe does not crop, the box is the whole image, limited to the aspect ratios 3/4 and 4/3.
 
     Args:
-        recipes: one per view.
+        recipes: one recipe per view.
         rng: where the numbers come from.
         batch: number of images.
     """
@@ -181,10 +181,10 @@ def crop_numbers(recipes: tuple[Recipe, ...], rng: np.random.Generator, batch: i
 def draw_shift(
     recipes: tuple[Recipe, ...], rng: np.random.Generator, batch: int, size: int
 ) -> Tensor:
-    """Return shifts down and right, (V, batch, 2), uniform in whole pixels up to the padding.
+    """Return uniform shifts down and right, (V, batch, 2), in whole pixels up to the padding.
 
     Args:
-        recipes: one per view.
+        recipes: one recipe per view.
         rng: where the numbers come from.
         batch: number of images.
         size: side of a view in pixels.
@@ -194,10 +194,10 @@ def draw_shift(
 
 
 def draw_filters(recipes: tuple[Recipe, ...], rng: np.random.Generator, batch: int) -> Tensor:
-    """Return what is kept of each image, (V, batch): 0 all, 1 its L, 2 its a and b.
+    """Return which channels each image keeps, (V, batch): 0 all, 1 only L, 2 only a and b.
 
     Args:
-        recipes: one per view.
+        recipes: one recipe per view.
         rng: where the numbers come from.
         batch: number of images.
     """
@@ -209,13 +209,14 @@ def draw_filters(recipes: tuple[Recipe, ...], rng: np.random.Generator, batch: i
 def draw_affine(
     recipes: tuple[Recipe, ...], rng: np.random.Generator, batch: int, size: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return matrices of warps, brightness and noise, each range times the recipe's `affine`.
+    """Return warp matrices, brightness and noise, each range scaled by the recipe's `affine`.
 
-    Rotation +-20 degrees, scale 0.7 to 1.2, aspect ratio 1/1.18 to 1.18 (log-uniform), shear +-0.2,
-    translation +-0.15 of the size, brightness 0.7 to 1.3, noise of sigma 0 to 0.1.
+    The ranges are: rotation +-20 degrees, scale 0.7 to 1.2, aspect ratio 1/1.18 to 1.18
+    (log-uniform), shear +-0.2, translation +-0.15 of the size, brightness 0.7 to 1.3, noise of
+    sigma 0 to 0.1.
 
     Args:
-        recipes: one per view.
+        recipes: one recipe per view.
         rng: where the numbers come from.
         batch: number of images.
         size: side of a view in pixels.
@@ -238,16 +239,16 @@ def draw_affine(
 def affine_matrix(
     *, angle: Floats, scale: Floats, aspect: Floats, shear: Floats, shift: Floats
 ) -> Floats:
-    """Return the matrices (..., 2, 3) that map places of the view to places of the image.
+    """Return the matrices (..., 2, 3) that map positions in the view to positions in the image.
 
     The image is sheared (x - shear y), stretched by sqrt(aspect) across and its inverse down,
-    scaled, turned clockwise by `angle` (radians) about its middle and shifted by `shift` (..., 2)
-    of its size (right, down); without `aspect` as torchvision's `affine` does it.
+    scaled, rotated clockwise by `angle` about its centre, and shifted. Without `aspect` this agrees
+    with torchvision's `affine`.
 
     Args:
         angle: radians, clockwise, shape (...).
         scale: above 0; 1 keeps the size.
-        aspect: width over height after the stretch of a square, above 0.
+        aspect: width divided by height of a stretched square, above 0.
         shear: slope of the horizontal shear, the tangent of its angle.
         shift: (right, down) in shares of the image's side, shape (..., 2).
     """

@@ -1,8 +1,8 @@
-"""The views of a batch, and warped test images.
+"""Views of a batch, and warped test images.
 
 Parameters are drawn on the CPU and applied on the device of the images.
 
-Shapes: m test images, D draws of a warp for each, S x S pixels.
+Shapes: m test images, D random warps of each, S x S pixels.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,7 +28,7 @@ from bench.data.views.parameters import (
 
 @dataclass(frozen=True, slots=True)
 class Views:
-    """V random views of each image, each drawn by its recipe."""
+    """V random views of each image, one recipe per view."""
 
     recipes: tuple[Recipe, ...]
     size: int  # height and width of the views, in pixels
@@ -36,7 +36,7 @@ class Views:
 
     @property
     def count(self) -> int:
-        """How many views of an image there are."""
+        """Number of views per image."""
         return len(self.recipes)
 
     @property
@@ -46,7 +46,7 @@ class Views:
         return tuple(local if recipe.local else self.size for recipe in self.recipes)
 
     def first(self) -> "Views":
-        """Return the same set with its first view alone."""
+        """Return the view set restricted to its first view."""
         return replace(self, recipes=self.recipes[:1])
 
     def draw(self, rng: np.random.Generator, batch: int, height: int, width: int) -> ViewParameters:
@@ -55,13 +55,13 @@ class Views:
         Args:
             rng: where the numbers come from.
             batch: number of images.
-            height: of the images, in pixels.
-            width: of the images, in pixels.
+            height: height of the images, in pixels.
+            width: width of the images, in pixels.
         """
         return draw_parameters(self.recipes, rng, batch, (height, width), self.size)
 
     def crop_numbers(self, rng: np.random.Generator, batch: int) -> Floats:
-        """Return what `draw` draws first, (V, batch, U) for `crop_box`, for images of any size."""
+        """Return the crop numbers (V, batch, U) that `draw` draws first, for images of any size."""
         return crop_numbers(self.recipes, rng, batch)
 
     @torch.no_grad()
@@ -72,16 +72,18 @@ class Views:
         *,
         cropped: Sequence[Tensor] | None = None,
     ) -> tuple[Tensor, ...]:
-        """Return the V views, float32 (B, 3, S, S) in [0, 1] with S = `sizes`, on one device.
+        """Return the V views, float32 (B, 3, S, S) in [0, 1] with S from `sizes`, on one device.
 
         Args:
-            pixels: uint8 (B, 3, H, W), H and W as the parameters were drawn for.
-            parameters: from `draw`.
-            cropped: instead of pixels (None): V times uint8 (B, 3, S, S), cropped and resized by
-                `crop_box` already; the rest, flips included, is done here.
+            pixels: uint8 (B, 3, H, W), with the height and width used for the parameters.
+            parameters: result of `draw`.
+            cropped: V tensors uint8 (B, 3, S, S), already cropped and resized by `crop_box`. They
+                replace `pixels`, which is then None. All other operations, including flips, are
+                applied here.
 
         Raises:
-            ValueError: not one of pixels and cropped, or a shape or type does not fit.
+            ValueError: not exactly one of pixels and cropped is given, or a shape or dtype is
+                wrong.
         """
         B = parameters.flip.shape[1]
         if cropped is not None:
@@ -124,19 +126,20 @@ def _check(name: str, images: Tensor, shape: tuple[int, ...]) -> None:
 def make_views(
     name: str, *, size: int, strength: float = 1.0, local_size: int | None = None
 ) -> Views:
-    """Return the view set of a name, for views of size x size pixels.
+    """Return the view set with this name, for views of size x size pixels.
 
     Args:
         name: one of `view_names()`.
-        size: at least 2.
-        strength: 1 is the published one. It multiplies the colour jitter of a whole set, and what
-            a single transform does (the share that crop may lose, a probability, a width).
-        local_size: height and width of the local views of a set that has them, at least 2; None
-            for other sets.
+        size: side of a view in pixels, at least 2.
+        strength: augmentation strength; 1 is the published strength. It multiplies the colour
+            jitter of a standard set, or the parameter of a single transform (cropped share,
+            probability or width).
+        local_size: side of the local views in pixels, at least 2; None for sets without local
+            views.
 
     Raises:
-        ValueError: unknown name, a size or strength out of its range, or a local size too many or
-            too few.
+        ValueError: the name is unknown, a size or strength is out of range, or local_size is
+            missing or not allowed.
     """
     recipes = recipes_of(name, strength)
     for what, side in (("size", size), ("local_size", local_size)):
@@ -154,12 +157,12 @@ WARP_SEED = 2513  # of the warps, the same for every cell
 
 
 def warped(batches: Callable[[], Iterable[Tensor]], images: int, by: Warp) -> Iterator[Tensor]:
-    """Yield all images once per draw, batch by batch, each warped by a matrix of its own.
+    """Yield all images once per random warp, in batches; each image has its own matrix.
 
     Args:
-        batches: gives the images from the first on, float32 (B, 3, S, S).
-        images: m, all of them together.
-        by: what is drawn; places that lie outside the image are 0.
+        batches: function that returns an iterator over all images, float32 (B, 3, S, S).
+        images: total number m of images.
+        by: distribution of the warps. Pixels outside the image are 0.
     """
     for draw in range(by.draws):
         matrix_m23, begin = _matrices(images, by, draw), 0
