@@ -1,8 +1,8 @@
-"""Objectives and methods that users write: `NAME.yaml` declares one, `NAME.py` holds its code.
+"""Users' own objectives and methods: `NAME.yaml` declares one, `NAME.py` has its code.
 
 An objective is a function; a method is a class `Method`, a module whose `step` returns the loss.
-Reading the files runs nothing: Python is parsed, and hashed. What is run, where a worker trains
-with it, lies in a folder that the user trusts by name, or belongs to bench.
+Reading the files does not run code: Python is only parsed and hashed. Workers run code only from
+folders that the user trusts, or from bench.
 """
 
 import ast
@@ -60,7 +60,7 @@ Value = bool | int | float | str
 
 
 class Parameter(Record):
-    """A number or text that suites set, and an objective's function takes."""
+    """A number or text that suites set and an objective's function takes."""
 
     type: Literal["float", "int", "bool", "text"]
     default: Value | None = None  # null: a suite has to say it
@@ -72,17 +72,17 @@ class Parameter(Record):
 
     @property
     def rule(self) -> str:
-        """What it may be, in words."""
+        """The allowed values, as text."""
         if self.values is not None:
             return f"one of {', '.join(map(str, self.values))}"
         bounds = [f"{n.replace('_', ' ')} {self._bound(n):g}" for n in self._bounds()]
         return " ".join([_WORDS[self.type], " and ".join(bounds)]).strip()
 
     def read(self, value: Any) -> Value:
-        """Return an allowed value, a whole number as a float where that is the type.
+        """Return an allowed value; integers become floats if the type is float.
 
         Raises:
-            ValueError: it is not allowed.
+            ValueError: the value is not allowed.
         """
         is_typed = isinstance(value, _TYPES[self.type])
         is_typed &= self.type == "bool" or not isinstance(value, bool)
@@ -102,7 +102,7 @@ class Parameter(Record):
 
 
 class Learned(Record):
-    """A tensor that is trained with the network, by its first values."""
+    """A tensor that is trained with the network, with its initial values."""
 
     shape: list[PositiveInt | str] = []  # sizes: numbers, `feature_dim`, or `int` parameters
     start: float = 0.0  # the mean of its first values
@@ -118,7 +118,7 @@ def _learned(value: Any) -> Any:
 
 
 class Declaration(Record):
-    """What the YAML file says."""
+    """Content of a YAML declaration."""
 
     what: Annotated[str, Field(min_length=1)]  # one line, with the source of the equation
     version: PositiveInt  # raised by whoever changes what the numbers mean
@@ -127,7 +127,7 @@ class Declaration(Record):
 
 
 class MetricDeclaration(Record):
-    """What the YAML file of a metric says, if it has one."""
+    """Content of a metric's YAML file, which is optional."""
 
     what: Annotated[str, Field(min_length=1)]
     version: PositiveInt
@@ -135,12 +135,12 @@ class MetricDeclaration(Record):
 
     @property
     def learned(self) -> dict[str, Learned]:
-        """Nothing: a method's module has its own parameters, a metric has none."""
+        """Empty: a method's module has its own parameters, and a metric has none."""
         return {}
 
 
 class MethodDeclaration(MetricDeclaration):
-    """What the YAML file of a method says: it is a preset too, of the name of the file."""
+    """Content of a method's YAML file, which is also a preset with the file's name."""
 
     quantities: list[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]] = []
     """Names of the numbers that `step` returns besides the loss, which are recorded."""
@@ -151,7 +151,7 @@ class MethodDeclaration(MetricDeclaration):
 
 
 class LossFile(NamedTuple):
-    """An objective or a method as its two files have it."""
+    """An objective or a method, from its two files."""
 
     path: Path  # of the declaration
     declared: Declaration | MethodDeclaration
@@ -161,56 +161,56 @@ class LossFile(NamedTuple):
 
     @property
     def is_method(self) -> bool:
-        """Whether it makes whole steps."""
+        """Whether it is a method, which performs complete steps."""
         return isinstance(self.declared, MethodDeclaration)
 
     @property
     def name(self) -> str:
-        """What suites call it."""
+        """Name in suites."""
         return self.path.stem
 
     @property
     def function(self) -> str:
-        """The name of the function."""
+        """Name of the function."""
         return function_name(self.path)
 
     @property
     def code(self) -> Path:
-        """The Python file."""
+        """Path of the Python file."""
         return self.path.with_suffix(".py")
 
     @property
     def identity(self) -> str:
-        """The declaration's version, and 16 hex digits over what the numbers follow from."""
+        """The declaration's version, and a hash of everything that affects results."""
         learned = self.declared.model_dump_json(include={"learned"})
         digest = hashlib.sha256(learned.encode() + b"\n" + self.source).hexdigest()
         return f"{self.declared.version}-{digest[:16]}"
 
 
 def check_ending(path: Path) -> None:
-    """Refuse a declaration that ends in .yml: the code next to it looks for .yaml.
+    """Reject a declaration that ends in .yml: only .yaml is recognised.
 
     Raises:
-        SuiteError: it does.
+        SuiteError: the file ends in .yml.
     """
     if path.suffix != ".yaml":
         raise SuiteError(f"{path}: a declaration's name ends in .yaml: {path.stem}.yaml")
 
 
 def function_name(path: Path) -> str:
-    """Return the name of the function that belongs to a declaration."""
+    """Return the name of a declaration's function."""
     return path.stem.replace("-", "_")
 
 
 def read_loss_file(path: Path, *, method: bool | None = None) -> LossFile:
-    """Return an objective or a method; nothing of it is run.
+    """Return an objective or a method without running its code.
 
     Args:
-        path: of the declaration.
-        method: whether it has to be a method; None: whichever it is.
+        path: path of the declaration.
+        method: whether it must be a method; None allows both.
 
     Raises:
-        SuiteError: in one line with its place, the first thing that is wrong with the two files.
+        SuiteError: one of the two files is invalid; the message describes the first error.
     """
     name = function_name(path)
     check_ending(path)
@@ -252,15 +252,15 @@ D = TypeVar("D", Declaration, MetricDeclaration, MethodDeclaration)
 
 
 def declaration(path: Path, kind: type[D], given: Collection[str]) -> D:
-    """Return what a YAML file declares; the arguments of its functions are checked elsewhere.
+    """Return the content of a YAML declaration; function arguments are checked elsewhere.
 
     Args:
-        path: of the file.
-        kind: what it declares.
-        given: names that its functions are given, and so no parameter may have.
+        path: path of the file.
+        kind: class of the declaration.
+        given: arguments passed to its functions, which are not allowed as parameter names.
 
     Raises:
-        SuiteError: in one line with its place, the first thing that is wrong with it.
+        SuiteError: the file is invalid; the message describes the first error.
     """
     try:
         declared = kind.model_validate(load_yaml(path, SuiteError))
@@ -306,14 +306,14 @@ def _check_parameters(declared: Declaration | MetricDeclaration, path: Path) -> 
 
 
 def parsed(code: Path, what: str = "") -> tuple[ast.Module, bytes]:
-    """Return a Python file, parsed, and its bytes; nothing of it is run.
+    """Return the syntax tree and the bytes of a Python file, without running it.
 
     Args:
-        code: the file.
-        what: words on it for the line that says that it is missing.
+        code: path of the file.
+        what: description of the file, for the message that it is missing.
 
     Raises:
-        SuiteError: in one line with its place, why it cannot be read.
+        SuiteError: the file cannot be read.
     """
     try:
         source = code.read_bytes()
@@ -336,10 +336,10 @@ def functions_of(module: ast.Module | ast.ClassDef) -> dict[str, Function]:
 
 
 def arguments_of(function: Function, code: Path, *, skip: bool = False) -> dict[str, int]:
-    """Return the arguments of a function, each with its line; `skip` the first, `self`.
+    """Return the arguments of a function with their lines; `skip` the first, `self`.
 
     Raises:
-        SuiteError: one of them cannot be given by name, or the function is asynchronous.
+        SuiteError: an argument cannot be passed by name, or the function is asynchronous.
     """
     if isinstance(function, ast.AsyncFunctionDef):
         raise SuiteError(f"{code}:{function.lineno}: {function.name} is 'async def': write 'def'")
@@ -368,17 +368,17 @@ def check_arguments(
     declared: Declaration | MetricDeclaration,
     path: Path,
 ) -> None:
-    """Refuse what nobody hands a function, and what is declared and no function takes.
+    """Check that every argument is provided, and that every declared name is used.
 
     Args:
-        arguments: of each function, by name, each with its line.
-        known: what each function is given besides what is declared.
-        main: the function that what is learned belongs to.
-        declared: what the YAML file has.
-        path: of that file; the Python lies next to it.
+        arguments: arguments of each function by name, with their lines.
+        known: names passed to each function besides the declared ones.
+        main: the function that takes the learned tensors.
+        declared: content of the YAML file.
+        path: path of the YAML file, which is next to the Python file.
 
     Raises:
-        SuiteError: the first of them, in one line with its place.
+        SuiteError: an argument is not provided, or a declared name is unused.
     """
     code = path.with_suffix(".py")
     for function, lines in arguments.items():
@@ -400,10 +400,10 @@ def check_arguments(
 
 
 def trust(folders: Sequence[Path]) -> None:
-    """Let this process, and those that it starts, run the code in these folders.
+    """Allow this process and its children to run the code in these folders.
 
     Raises:
-        BenchError: one of them is not there, or is a file.
+        BenchError: a folder does not exist or is a file.
     """
     for folder in folders:
         if not folder.is_dir():
@@ -414,15 +414,15 @@ def trust(folders: Sequence[Path]) -> None:
 
 
 def trusted_folders() -> list[Path]:
-    """Return the folders of the user whose code may be run."""
+    """Return the user's folders whose code may run."""
     return [Path(folder) for folder in os.environ.get(TRUST, "").split(os.pathsep) if folder]
 
 
 def trusted(name: str, identity: str) -> LossFile | None:
-    """Return an objective that may be run; None if no trusted folder has it as it was named.
+    """Return an objective whose code may run; None if no trusted folder has it.
 
     Raises:
-        SuiteError: a file of this name is there, and something is wrong with it.
+        SuiteError: a file with this name exists but is invalid.
     """
     for folder in (SHIPPED, SHIPPED_METHODS, *trusted_folders()):
         path = folder / f"{name}.yaml"

@@ -1,1 +1,1 @@
-"""Numbers taken from frozen encoders."""
+"""Evaluations of frozen encoders."""

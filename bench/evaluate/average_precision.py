@@ -1,4 +1,4 @@
-"""Average precision of boxes, masks and key points as COCO or LVIS computes it, by pycocotools."""
+"""Average precision of boxes, masks and key points, as in COCO or LVIS, with pycocotools."""
 
 import io
 from collections import defaultdict
@@ -28,15 +28,15 @@ AT_75 = 5  # position of the overlap 0.75
 def average_precision(
     truth: dict[str, Any], found: Sequence[dict[str, Any]], kind: Kind
 ) -> dict[str, float]:
-    """Return the average precisions in percent; one without an object to find is left out.
+    """Return average precisions in percent; those without ground-truth objects are omitted.
 
-    LVIS's rules hold for boxes and masks where images have lists of categories: see `_long_tail`.
+    LVIS's rules apply to boxes and masks if images have category lists; see `_long_tail`.
 
     Args:
-        truth: COCO's keys images, annotations and categories.
-        found: of each detection image_id, category_id, score, `bbox` (left, top, width, height),
-            for kind segm `segmentation` (run lengths), and for kind keypoints `keypoints` (x, y
-            and any number of each).
+        truth: ground truth with COCO's keys images, annotations and categories.
+        found: detections, each with image_id, category_id, score, `bbox` (left, top, width,
+            height), for kind segm `segmentation` (run lengths), and for kind keypoints `keypoints`
+            (x, y and any third number per point).
         kind: bbox, segm or keypoints.
     """
     results = [dict(one) for one in found]

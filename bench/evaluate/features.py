@@ -1,4 +1,4 @@
-"""What a frozen encoder says of images, and what an accuracy is.
+"""Features of a frozen encoder, their normalisation, and accuracies.
 
 Shapes: n training images, m test images, B a batch, D dimensions, C classes.
 """
@@ -15,7 +15,7 @@ from bench.errors import Diverged
 
 
 class Accuracy(NamedTuple):
-    """Percentage of test images that are classified correctly, 0 to 100."""
+    """Percentage of correctly classified test images, 0 to 100."""
 
     top1: float
     top5: float
@@ -47,14 +47,14 @@ def extract(
 ) -> Tensor:
     """Return the encoder's outputs in evaluation mode, float32 (n, D), on the encoder's device.
 
-    Every module is afterwards in the mode it was in before; no gradient is kept.
+    Afterwards, every module returns to its previous mode. No gradient is computed.
 
     Args:
-        encoder: from float (B, 3, H, W) to (B, D).
+        encoder: module from float (B, 3, H, W) to (B, D).
         images: the encoder's input in batches, on its device.
 
     Raises:
-        Diverged: a feature is infinite or not a number.
+        Diverged: a feature is infinite or NaN.
     """
     modes = [(module, module.training) for module in encoder.modules()]
     encoder.eval()
@@ -71,10 +71,9 @@ def extract(
 
 
 def accuracy(scores_mC: Tensor, labels: Tensor) -> Accuracy:
-    """Return how often the label is the best and among the five best of (m, C) scores.
+    """Return top-1 and top-5 accuracy of scores (m, C), in percent.
 
-    Of equal scores the lower class counts as the better one; a score that is not a number is
-    worse than any.
+    Ties are resolved in favour of the lower class. NaN ranks below every number.
     """
     own_m1 = scores_mC.gather(1, labels[:, None])
     higher_mC = torch.arange(scores_mC.shape[1], device=labels.device) >= labels[:, None]
@@ -83,7 +82,7 @@ def accuracy(scores_mC: Tensor, labels: Tensor) -> Accuracy:
 
 
 def of_positions(position_m: Tensor) -> Accuracy:
-    """Return the accuracies of how many classes stood before the label's, shape (m,)."""
+    """Return the accuracies from the 0-based ranks of the labels' scores, shape (m,)."""
     top1, top5 = (100 * (position_m < best).double().mean().item() for best in (1, 5))
     return Accuracy(top1, top5)
 
@@ -97,13 +96,13 @@ def check_labels(features: Features, classes: int) -> None:
 
 
 def normalise(features: Features, how: str) -> Features:
-    """Return the features as they are (none), of unit length (l2), or standardised.
+    """Return the features unchanged (none), with unit length (l2), or standardised.
 
-    Standardised: each dimension less its mean over the training part, divided by its standard
-    deviation (ddof 0) there, by 1 where it does not vary.
+    Standardising subtracts each dimension's mean over the training part and divides by its standard
+    deviation there (ddof 0), or by 1 if it is constant.
 
     Raises:
-        ValueError: no such way.
+        ValueError: the method is unknown.
     """
     ready = normaliser(features.train, how)
     train, test = ready(features.train), ready(features.test)
@@ -111,10 +110,10 @@ def normalise(features: Features, how: str) -> Features:
 
 
 def normaliser(train_nD: Tensor, how: str) -> Callable[[Tensor], Tensor]:
-    """Return what normalises any rows of features as `normalise` does, given the training part.
+    """Return a function that normalises features like `normalise`, given the training part.
 
     Raises:
-        ValueError: no such way.
+        ValueError: the method is unknown.
     """
     if how == "l2":
         return partial(nn.functional.normalize, dim=1)
@@ -132,17 +131,17 @@ IMAGES_A_BLOCK = 4096  # whose distances to all classes are held at once
 
 @torch.no_grad()
 def class_separation(x_mD: Tensor, labels_m: Tensor) -> float:
-    """Return the simplified silhouette of the classes: the mean of (b - a) / max(a, b).
+    """Return the simplified silhouette of the classes: mean of (b - a) / max(a, b).
 
-    a is an image's distance to the mean of its own class, b that to the nearest other mean; 0 where
-    both are 0. From -1 to 1, the larger the better told apart.
+    a is an image's distance to the mean of its own class, b the distance to the nearest other mean.
+    The ratio is 0 if both are 0. Values range from -1 to 1; larger means better separated.
 
     Args:
         x_mD: features, shape (m, D).
         labels_m: int64 classes from 0, shape (m,).
 
     Raises:
-        ValueError: the shapes do not agree, or there are fewer than two classes.
+        ValueError: shapes do not match, or there are fewer than two classes.
     """
     if x_mD.ndim != 2 or labels_m.shape != x_mD.shape[:1]:
         raise ValueError(

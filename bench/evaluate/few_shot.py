@@ -1,4 +1,4 @@
-"""Accuracy from a few labels per class, over several draws of them.
+"""Accuracy with a few labels per class, over several random samples of labels.
 
 Shapes: n training images, D dimensions, C classes.
 """
@@ -21,25 +21,25 @@ def few_shot(
     classes: int,
     generator: np.random.Generator,
 ) -> dict[str, float]:
-    """Return mean and standard deviation over the draws of accuracies on the whole test part.
+    """Return mean and standard deviation of few-shot accuracies over random samples.
 
-    A draw takes `labels_a_class` training images of each class; more draws go on where fewer
-    end. On them: logistic regression (C = 1, features standardised on the drawn images), and the
-    label of the nearest one by the cosine.
+    Each sample has `labels_a_class` training images of each class. A larger number of draws extends
+    a smaller one. Classifiers are logistic regression (C = 1, features standardised on the sample)
+    and the nearest neighbour by cosine similarity. Accuracies use the whole test part.
 
     Args:
-        features: of the training and the test part, with labels.
+        features: labelled features of the training and test part.
         labels_a_class: training images per class and draw.
         draws: number of draws.
         classes: number of classes.
-        generator: where the draws come from.
+        generator: source of randomness.
 
     Returns:
-        few_shot_linear_top1, few_shot_nn_top1 and each with _std (ddof 1; 0 for one draw), in
-        percent.
+        few_shot_linear_top1, few_shot_nn_top1, and both with the suffix _std (ddof 1; 0 for one
+        draw), in percent.
 
     Raises:
-        ValueError: a label is no class, a number is below 1, or a class has too few images.
+        ValueError: a label is not a class, a number is below 1, or a class has too few images.
     """
     check_labels(features, classes)
     if labels_a_class < 1 or draws < 1:

@@ -1,7 +1,7 @@
-"""Vote of the nearest training images (Wu et al., arXiv:1805.01978, Sec. 3.4).
+"""k-nearest-neighbour classification (Wu et al., arXiv:1805.01978, Sec. 3.4).
 
-Shapes: n bank entries (the training images), B queries of a block of the m test images, k
-neighbours, C classes, T temperatures.
+Shapes: n bank entries (training images), B queries (a block of the m test images), k neighbours, C
+classes, T temperatures.
 """
 
 from collections.abc import Sequence
@@ -29,24 +29,23 @@ def knn_top1(
     metric: Metric = "cosine",
     classes: int,
 ) -> dict[tuple[int, float | None], Accuracy]:
-    """Return the accuracy of the vote of the k nearest, for each k and tau, in percent.
+    """Return the accuracy of kNN for each k and tau, in percent.
 
-    A neighbour's vote for its class weighs exp(sim / tau); with tau None every vote weighs 1. Of
-    classes with equal votes the one with the nearest neighbour wins. A class without a vote is no
-    guess, so that at k = 1 top-5 is top-1. `sim` is the cosine, or minus half the squared
-    Euclidean distance, which on features of unit length is the cosine less 1. The search is exact
-    and done once, for the largest k. With k = 200, tau = 0.1 and cosine this is the released
-    evaluation of unigrad (`released-code-knn`).
+    A neighbour votes for its class with weight exp(sim / tau), or 1 if tau is None. Ties go to the
+    class of the nearest neighbour. Classes without votes are not predicted, so top-5 equals top-1
+    at k = 1. `sim` is the cosine, or minus half the squared Euclidean distance, which equals the
+    cosine minus 1 for unit-length features. One exact search serves all k. With k = 200, tau = 0.1
+    and cosine, this matches the released code of unigrad (`released-code-knn`).
 
     Args:
-        features: of the training and the test part, with labels.
-        k: numbers of neighbours.
-        tau: temperatures of the votes; None: equal votes.
-        metric: what is near.
+        features: labelled features of the training and test part.
+        k: numbers of neighbours, each 1 to n.
+        tau: temperatures of the votes, above 0; None means equal votes.
+        metric: similarity, `cosine` or `euclidean`.
         classes: number of classes.
 
     Raises:
-        ValueError: k is not within 1 to n, tau is not above 0, or a label is no class.
+        ValueError: k is not in 1 to n, tau is not above 0, or a label is not a class.
     """
     n = len(features.train)
     if not k or min(k) < 1 or max(k) > n:
@@ -69,15 +68,15 @@ def knn_top1(
 
 
 def nearest(bank: Tensor, queries: Tensor, k: int, metric: Metric) -> tuple[Tensor, Tensor]:
-    """Return similarity and place of each query's k nearest entries, nearest first, (B, k) each.
+    """Return similarities and indices of each query's k nearest entries, sorted, (B, k) each.
 
-    For the cosine both must be of unit length. A large bank on a CPU is searched by faiss.
+    For the cosine, entries and queries must have unit length. faiss searches large banks on a CPU.
 
     Args:
-        bank: entries, (n, D).
-        queries: (B, D).
+        bank: entries, shape (n, D).
+        queries: shape (B, D).
         k: number of neighbours, 1 to n.
-        metric: what is near.
+        metric: similarity, `cosine` or `euclidean`.
     """
     if bank.device.type == "cpu" and len(bank) >= FAISS_FROM:
         return _by_faiss(bank, queries, k, metric)

@@ -1,4 +1,4 @@
-"""A linear classifier on a learned weighted sum of layers, as in SUPERB (arXiv:2105.01051).
+"""Linear classifier on a learned weighted sum of layers, as in SUPERB (arXiv:2105.01051).
 
 Shapes: n training and m test recordings, L layers, D dimensions, C classes.
 """
@@ -16,11 +16,11 @@ FLAT = 1e-6  # a dimension of this standard deviation or less carries nothing
 def weighted_top1(
     train_nLD: Tensor, labels_n: Tensor, test_mLD: Tensor, test_labels_m: Tensor, classes: int
 ) -> float:
-    """Return the test accuracy, in percent, of softmax(a) . x W + b.
+    """Return the test accuracy, in percent, of the classifier softmax(a) . x W + b.
 
-    The cross-entropy summed over the training recordings plus half of W's squares (as in
-    `few_shot`, C = 1) is made small over a, W and b together, by L-BFGS from 0. Each dimension of
-    each layer is standardised by the training recordings, which SUPERB leaves out.
+    L-BFGS, starting at 0, minimises over a, W and b the cross-entropy summed over the training
+    recordings plus half the squared norm of W (C = 1, as in `few_shot`). Unlike in SUPERB, each
+    dimension of each layer is standardised on the training recordings.
     """
     device = train_nLD.device
     labels_n, test_labels_m = labels_n.to(device), test_labels_m.to(device)
@@ -63,10 +63,10 @@ def drawn_rows(
     draws: int,
     generator: np.random.Generator,
 ) -> list[list[int]]:
-    """Return the recordings of each draw of so many labels per class; None: all, once.
+    """Return the recordings of each sample with this many labels per class; None means all.
 
     Raises:
-        DataFailure: a class has too few recordings, or there is one class alone.
+        DataFailure: a class has too few recordings, or there is only one class.
     """
     if classes < 2:
         raise DataFailure(f"a classifier needs two classes, found {classes}")

@@ -1,4 +1,4 @@
-"""A linear classifier on frozen features, trained afterwards or along with the encoder.
+"""Linear classifier on frozen features, trained afterwards or along with the encoder.
 
 Shapes: n training images, m test images, B images of a batch, D dimensions, C classes.
 """
@@ -21,7 +21,7 @@ INIT_STD = 0.01  # of the weights; biases begin at 0 (unigrad, released-code-lin
 
 
 class Classifier:
-    """A linear layer whose gradient is written out, which takes half the time of autograd."""
+    """Linear layer with an explicit gradient, which takes half the time of autograd."""
 
     def __init__(
         self, dim: int, classes: int, generator: np.random.Generator, device: str | torch.device
@@ -43,7 +43,7 @@ class Classifier:
 
     @torch.no_grad()
     def set_gradient(self, features_BD: Tensor, labels_B: Tensor) -> None:
-        """Set the gradient of the mean cross-entropy over the images with a label (not -1)."""
+        """Set the gradient of the mean cross-entropy over labelled images (label not -1)."""
         labelled_B1 = (labels_B >= 0)[:, None]
         error_BC = self.scores(features_BD).softmax(dim=1)
         error_BC -= (labels_B[:, None] == self.range_C).float()
@@ -60,21 +60,22 @@ def linear_top1(
     optimiser: Callable[..., torch.optim.Optimizer],
     shown: ViewsOfStep | None = None,
 ) -> Accuracy:
-    """Return the test accuracy, in percent, of a linear classifier after its last epoch.
+    """Return a linear classifier's test accuracy after its last epoch, in percent.
 
     Args:
-        features: float32, on the device on which the classifier is trained.
-        protocol: how; a batch larger than the training part is the whole of it.
-        classes: C.
-        generator: draws what a plateau holds out, the weights, and the order of the images.
-        optimiser: makes SGD, LARS and Adam, as `make_optimiser` of `bench.train`; not asked for
-            lbfgs.
-        shown: gives what the classifier learns from; None if the protocol shows each image as
-            it is, which are the features themselves.
+        features: float32, on the device used for training.
+        protocol: training protocol. The batch size is limited to the size of the training part.
+        classes: number of classes C.
+        generator: source of the plateau schedule's held-out images, the initial weights and the
+            order of images.
+        optimiser: function that makes SGD, LARS or Adam, such as `make_optimiser` of `bench.train`;
+            unused for lbfgs.
+        shown: function that returns features of augmented images; None if the protocol has no
+            augmentation.
 
     Raises:
-        ValueError: a label is no class, or `shown` is missing or too many.
-        Diverged: the classifier's weights are infinite or not a number.
+        ValueError: a label is not a class, or `shown` is missing or not allowed.
+        Diverged: a weight of the classifier is infinite or NaN.
     """
     check_labels(features, classes)
     if (shown is None) != (protocol.shown == "image"):
@@ -138,14 +139,14 @@ def _fit(
 def hold_out(
     features: Features, share: float, generator: np.random.Generator
 ) -> tuple[Features, Tensor]:
-    """Return the training part alone, a share of it, at least one image, as the test part.
+    """Return the features with a share of the training part as test part, at least one image.
 
-    And which of its rows are left to train on.
+    The indices of the remaining training images are also returned.
 
     Args:
-        features: of the training and the test part, with labels.
-        share: share of the training images, 0 to 1.
-        generator: chooses them.
+        features: labelled features of the training and test part.
+        share: share of the training images to hold out, 0 to 1.
+        generator: source of randomness.
     """
     order = torch.from_numpy(generator.permutation(len(features.train)))
     held, kept = order.to(features.train.device).tensor_split([max(1, round(share * len(order)))])
@@ -154,9 +155,10 @@ def hold_out(
 
 
 class OnlineLinear:
-    """A linear classifier trained along with the encoder, on features without their gradient.
+    """Linear classifier trained along with the encoder, on detached features.
 
-    SGD with momentum 0.9 at a constant rate; the encoder learns nothing from it.
+    The optimiser is SGD with momentum 0.9 and a constant learning rate. No gradient reaches the
+    encoder.
     """
 
     def __init__(
@@ -174,7 +176,7 @@ class OnlineLinear:
         self.sgd = torch.optim.SGD(parameters, lr=lr, momentum=0.9, fused=True)
 
     def step(self, features_BD: Tensor, labels_B: Tensor) -> None:
-        """Do one step on the images that have a label (-1: none)."""
+        """Do one step on the labelled images (label not -1)."""
         self.classifier.set_gradient(features_BD.detach().float(), labels_B)
         self.sgd.step()
 
@@ -183,7 +185,7 @@ class OnlineLinear:
         return accuracy(self.classifier.scores(features_mD.detach().float()), labels_m).top1
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Return the weights and their momentum, for a checkpoint."""
+        """Return the weights and momentum buffers, for a checkpoint."""
         state = {name: p.detach() for name, p in self.classifier.named_parameters()}
         for name, p in self.classifier.named_parameters():
             buffer = self.sgd.state[p].get("momentum_buffer")
@@ -191,7 +193,7 @@ class OnlineLinear:
         return state
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        """Go on from `state_dict`."""
+        """Restore the result of `state_dict`."""
         for name, p in self.classifier.named_parameters():
             p.data.copy_(state[name])
             buffer = state[f"{name}_momentum"].to(p.device).clone()

@@ -1,13 +1,13 @@
-"""When a value has stopped rising: the rule by which learning rates drop on a plateau."""
+"""Plateau rule for learning rates: detect that a value no longer rises."""
 
 import math
 from collections.abc import Mapping
 
 
 class Plateau:
-    """Counts drops: one each time that a value has had no new best for some epochs.
+    """Counter of learning-rate drops: one each time a value has no new best for some epochs.
 
-    For a value that should fall, give its negative.
+    For a value that should fall, use its negative.
     """
 
     def __init__(self, *, patience: int, drops: int) -> None:
@@ -27,11 +27,11 @@ class Plateau:
 
     @property
     def dropped(self) -> int:
-        """How many drops there were."""
+        """Number of drops so far."""
         return self._dropped
 
     def update(self, value: float) -> int:
-        """Take in an epoch's value and return the new `dropped`; NaN is no improvement."""
+        """Add an epoch's value and return the new `dropped`; NaN is not an improvement."""
         improved = value > self._best
         self._best = value if improved else self._best
         self._waited = 0 if improved else self._waited + 1
@@ -40,10 +40,10 @@ class Plateau:
         return self._dropped
 
     def state(self) -> dict[str, float]:
-        """Return what `load` needs to go on; best is -inf before the first value."""
+        """Return the state for `load`; best is -inf before the first value."""
         return {"best": self._best, "waited": self._waited, "dropped": self._dropped}
 
     def load(self, state: Mapping[str, float]) -> None:
-        """Go on from what `state` returned."""
+        """Restore the result of `state`."""
         self._best = state["best"]
         self._waited, self._dropped = int(state["waited"]), int(state["dropped"])

@@ -1,4 +1,4 @@
-"""How many dimensions features fill: exponentials of entropies of spectra."""
+"""Effective dimension of features: exponentials of the entropies of spectra."""
 
 import torch
 from torch import Tensor
@@ -8,16 +8,16 @@ WITHIN = 1e-4  # LiDAR adds it to the variance within in every direction
 
 
 def rankme(x_ND: Tensor) -> float:
-    """Return RankMe (arXiv:2210.02885, Eq. 1): of singular values of features as they are.
+    """Return RankMe (arXiv:2210.02885, Eq. 1), from the singular values of uncentred features.
 
     Args:
         x_ND: features, shape (N >= 1, D).
 
     Returns:
-        1 to min(N, D), and slightly more where epsilon counts; 0 if all features are 0.
+        1 to min(N, D), or slightly more because of epsilon; 0 if all features are 0.
 
     Raises:
-        ValueError: x_ND has not this shape.
+        ValueError: x_ND has a different shape.
     """
     check_features(x_ND, 2)
     x_ND = x_ND.double()
@@ -25,35 +25,35 @@ def rankme(x_ND: Tensor) -> float:
 
 
 def effective_rank(x_ND: Tensor) -> float:
-    """Return the effective rank (Roy and Vetterli, 2007) of the covariance matrix of features.
+    """Return the effective rank (Roy and Vetterli, 2007) of the features' covariance matrix.
 
     Args:
         x_ND: features, shape (N >= 1, D).
 
     Returns:
-        1 to min(N - 1, D); 0 where all features are alike.
+        1 to min(N - 1, D); 0 if all features are equal.
 
     Raises:
-        ValueError: x_ND has not this shape.
+        ValueError: x_ND has a different shape.
     """
     check_features(x_ND, 2)
     return _entropy_rank(_spectrum(_covariance(x_ND.double())), 0.0)
 
 
 def lidar(x_NQD: Tensor) -> float:
-    """Return LiDAR (arXiv:2312.04000): the rank of a linear discriminant analysis of images.
+    """Return LiDAR (arXiv:2312.04000): the effective rank of a linear discriminant analysis.
 
-    Each image is a class of its own, and its views are the members: of the eigenvalues of the
-    covariance between images, in units of the covariance within.
+    Each image is a class and its views are the members. The rank uses the eigenvalues of the
+    covariance between images relative to the covariance within images.
 
     Args:
         x_NQD: features of Q views of each image, shape (N >= 2, Q >= 2, D).
 
     Returns:
-        1 to min(N - 1, D), and slightly more where epsilon counts; 0 if all images have one mean.
+        1 to min(N - 1, D), or slightly more because of epsilon; 0 if all images have the same mean.
 
     Raises:
-        ValueError: x_NQD has not this shape.
+        ValueError: x_NQD has a different shape.
     """
     check_features(x_NQD, 3)
     if min(x_NQD.shape[:2]) < 2:
@@ -69,7 +69,7 @@ def lidar(x_NQD: Tensor) -> float:
 
 
 def check_features(x: Tensor, axes: int) -> None:
-    """Raise ValueError unless there are numbers, of so many axes."""
+    """Raise ValueError unless the features are non-empty and have this number of axes."""
     if x.ndim != axes or not x.numel():
         raise ValueError(f"needs features of {axes} axes, found shape {tuple(x.shape)}")
 

@@ -1,4 +1,4 @@
-"""Multinomial logistic regressions, several at once, to the optimum of their convex problem.
+"""Multinomial logistic regressions, several at once, solved to the optimum.
 
 Shapes: S draws of n training images each, D dimensions, C classes, F = D + 1 with the intercept.
 """
@@ -22,20 +22,21 @@ HALVINGS = 30  # of a step, at most, until the loss has fallen enough
 def logistic_scores(
     draws: Sequence[Features], classes: int, *, C: float, iterations: int, normalised: str = "none"
 ) -> list[Tensor]:
-    """Return each test part's probabilities (m, classes), float64, by scikit-learn's problem.
+    """Return class probabilities of each test part (m, classes), float64.
 
-    That is LogisticRegression(C): the cross-entropy summed over the training images plus half the
-    squared weights over C, intercepts free; with two classes the weights are those of their
-    difference. A class without a training image has probability 0. Computed in float64 on the
-    features' device, until no entry of the mean gradient is above GRADIENT, which leaves less than
-    4e-4 of a probability; where the iterations end before that, what they reached counts.
+    The problem is that of scikit-learn's LogisticRegression(C): the cross-entropy summed over the
+    training images plus half the squared weights divided by C, without a penalty on intercepts.
+    With two classes, the weights are those of the difference. A class without training images has
+    probability 0. Computation uses float64 on the features' device. It stops when no entry of the
+    mean gradient exceeds GRADIENT, with probability errors below 4e-4, or after the maximum number
+    of iterations.
 
     Args:
-        draws: as many images in each training part, of the same classes.
-        classes: of the labels, 0 to classes - 1.
+        draws: samples with equal numbers of training images and the same classes.
+        classes: number of classes; labels are 0 to classes - 1.
         C: inverse strength of the penalty, above 0.
-        iterations: at most.
-        normalised: how features are normalised before that, as `normalise` takes it.
+        iterations: maximum number of iterations.
+        normalised: normalisation of the features, as for `normalise`.
     """
     seen = [draw.train_labels.unique(return_inverse=True) for draw in draws]
     own_C, labels_Sn = seen[0][0], torch.stack([label_n for _, label_n in seen])
@@ -67,16 +68,16 @@ def _with_ones(
 
 
 def fit(x_SnF: Tensor, one_hot_SnC: Tensor, penalty: float, iterations: int) -> Tensor:
-    """Return the weights that solve each draw's problem, the intercepts last, (S, D + 1, C).
+    """Return the optimal weights of each sample, with intercepts last, (S, D + 1, C).
 
-    With fewer images than dimensions the optimum is a combination of the images, so it is sought
-    in the space that they span.
+    With fewer images than dimensions, the optimum is a linear combination of the images, so the
+    solver works in their span.
 
     Args:
-        x_SnF: features of each draw's images, and a 1.
-        one_hot_SnC: their classes.
+        x_SnF: features of each sample's images, with a 1 appended.
+        one_hot_SnC: one-hot classes of the images.
         penalty: factor of the squared weights.
-        iterations: most steps of the solver.
+        iterations: maximum number of solver steps.
     """
     if x_SnF.shape[1] >= x_SnF.shape[2] - 1:
         return _Problem(x_SnF, one_hot_SnC, penalty).solve(iterations)
@@ -164,9 +165,9 @@ Array = np.ndarray[Any, Any]
 
 
 def logistic_top1(train_x: Array, train_y: Array, test_x: Array, test_y: Array) -> float:
-    """Return the accuracy in percent on the test part of a classifier fitted on the other.
+    """Return a logistic regression's test accuracy, in percent.
 
-    Features are standardised by the training part; scikit-learn's default penalty (C = 1).
+    Features are standardised on the training part. The penalty is scikit-learn's default (C = 1).
 
     Args:
         train_x: features, (n, D).

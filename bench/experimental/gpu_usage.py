@@ -1,4 +1,4 @@
-"""What computing takes of a GPU: memory, and the share of the time in which it is busy."""
+"""GPU usage: memory and utilisation."""
 
 import subprocess
 import threading
@@ -12,7 +12,7 @@ _ASK = ("nvidia-smi", "--query-gpu=utilization.gpu", "--format=csv,noheader,noun
 
 
 class Meter:
-    """Measures within its block; on a CPU it measures nothing."""
+    """Context manager that measures GPU usage; on a CPU it measures nothing."""
 
     def __init__(self, gpu: str, sharing: int) -> None:
         """Name the GPU as CUDA_VISIBLE_DEVICES does, "" for none, and how many workers use it."""
@@ -39,7 +39,7 @@ class Meter:
         self._over.set()
 
     def record(self) -> dict[str, Any]:
-        """Return what was found, for the provenance; memory in GB (10^9 bytes)."""
+        """Return the measurements for the provenance; memory in GB (10^9 bytes)."""
         if self.gpu is None:
             return {}
         usage: dict[str, Any] = {

@@ -1,7 +1,7 @@
-"""Ranks: processes that compute one cell together; what they exchange, how they meet and stop.
+"""Ranks: processes that compute one cell together, with their communication.
 
-Each rank encodes its contiguous share of every batch. The outputs are gathered, and from there on
-every rank holds the whole batch and computes the whole loss.
+Each rank encodes its contiguous share of every batch. The outputs are gathered, so every rank
+computes the loss of the whole batch.
 
 Shapes: n rows of this rank's share, W ranks, V blocks of rows.
 """
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Ranks:
-    """This process among those of its run; alone, nothing here copies or waits."""
+    """This process among the ranks of its run; a single rank needs no communication."""
 
     rank: int = 0
     world_size: int = 1
@@ -46,19 +46,19 @@ class Ranks:
 
     @property
     def many(self) -> bool:
-        """Whether there are others."""
+        """Whether there are other ranks."""
         return self.world_size > 1
 
     @property
     def first(self) -> bool:
-        """Whether this rank is the one that writes."""
+        """Whether this rank writes results."""
         return self.rank == 0
 
     def share(self, rows: int) -> slice:
-        """Return which of so many rows are this rank's.
+        """Return which of this many rows belong to this rank.
 
         Raises:
-            ValueError: they do not divide among the ranks.
+            ValueError: the number of rows is not divisible by the number of ranks.
         """
         if rows % self.world_size:
             raise ValueError(f"{rows} rows do not divide among {self.world_size} ranks")
@@ -70,14 +70,14 @@ class Ranks:
         return x[self.share(len(x))] if self.many else x
 
     def gather(self, x: Tensor, blocks: int = 1) -> Tensor:
-        """Return the rows of all ranks, (W n, ...), of this rank's x, (n, ...), in order.
+        """Gather x of shape (n, ...) from all ranks; return (W n, ...), in order of ranks.
 
-        Every rank is to compute the same value from it: the gradient of x is this rank's part of
-        that of the whole, not summed over the ranks.
+        Every rank must compute the same value from the result. The gradient of x is this rank's
+        part of the whole gradient, not summed over ranks.
 
         Args:
-            x: the same shape on each rank.
-            blocks: V, blocks that x is made of; a block of the result has that of every rank.
+            x: tensor with the same shape on each rank.
+            blocks: number V of blocks in x. Each block of the result has the blocks of all ranks.
         """
         if not self.many:
             return x
@@ -86,7 +86,7 @@ class Ranks:
 
     @torch.no_grad()
     def whole(self, x: Tensor, blocks: int = 1) -> Tensor:
-        """Return the rows of all ranks as `gather` does, without a gradient; x itself if alone."""
+        """Gather rows like `gather` but without a gradient; return x itself for a single rank."""
         return self._joined(x, blocks) if self.many else x
 
     def _joined(self, x: Tensor, blocks: int) -> Tensor:
@@ -98,7 +98,7 @@ class Ranks:
         return joined.contiguous(memory_format=torch.channels_last) if image else joined
 
     def every(self, x: Tensor) -> list[Tensor]:
-        """Return the x of each rank, of one shape on all of them."""
+        """Return the x of each rank; x must have the same shape on all."""
         x = x.detach().contiguous()
         parts = [torch.empty_like(x) for _ in range(self.world_size)]
         with _heard():
@@ -106,7 +106,7 @@ class Ranks:
         return parts
 
     def sum_(self, x: Tensor) -> Tensor:
-        """Sum a contiguous x over the ranks, in place; each gets the same bits."""
+        """Sum a contiguous x over the ranks, in place, with bitwise equal results."""
         if self.many:
             with _heard():
                 dist.all_reduce(x, group=self.tensors)
@@ -114,12 +114,12 @@ class Ranks:
 
     @torch.no_grad()
     def sum_gradients(self, parameters: Iterable[Tensor], *, whole: Iterable[Tensor] = ()) -> None:
-        """Sum the gradients of parameters that saw this rank's share alone.
+        """Sum the gradients of parameters that saw only this rank's share of the batch.
 
         Args:
-            parameters: all that learn.
-            whole: those of them that saw the whole batch, whose gradient is whole on each rank
-                already; the first rank's counts, so that they stay equal to the bit.
+            parameters: all trained parameters.
+            whole: parameters that saw the whole batch, so their gradient is complete on each rank.
+                They get the first rank's gradient, to stay bitwise equal.
         """
         if not self.many:
             return
@@ -131,7 +131,7 @@ class Ranks:
 
     @torch.no_grad()
     def average_(self, statistics: Sequence[Tensor]) -> None:
-        """Replace each of these by its mean over the ranks."""
+        """Replace each tensor by its mean over the ranks."""
         if self.many and statistics:
             self._sum_all(statistics)
             torch._foreach_div_(list(statistics), float(self.world_size))
@@ -145,7 +145,7 @@ class Ranks:
                 t.copy_(part.view(t.shape))
 
     def tell(self, value: T) -> T:
-        """Return the first rank's value, on every rank."""
+        """Return the first rank's value on every rank."""
         if not self.many:
             return value
         held = [value if self.first else None]
@@ -161,7 +161,7 @@ class Ranks:
                 dist.broadcast(x, src=0, group=self.tensors)
 
     def hear_all(self, value: T) -> list[T]:
-        """Return the value of each rank."""
+        """Return the values of all ranks."""
         if not self.many:
             return [value]
         held: list[T | None] = [None] * self.world_size
@@ -170,10 +170,10 @@ class Ranks:
         return held  # type: ignore[return-value]
 
     def first_does(self, work: Callable[[], T]) -> T:
-        """Return what the first rank's work gives; the others wait, and raise what it raises.
+        """Run a function on the first rank only; return its result, or raise its error, on all.
 
         Raises:
-            Exception: what the work raised on the first rank.
+            Exception: the error raised on the first rank.
         """
         if not self.many:
             return work()
@@ -183,10 +183,10 @@ class Ranks:
         return value  # type: ignore[return-value]
 
     def all_do(self, work: Callable[[], T]) -> T:
-        """Do the work on each rank; where it fails on one, all raise the first failure.
+        """Run a function on each rank; if it fails on any, all ranks raise the first error.
 
         Raises:
-            Exception: what the work raised on the first rank where it failed.
+            Exception: the error of the first rank that failed.
         """
         if not self.many:
             return work()
@@ -197,7 +197,7 @@ class Ranks:
         return value  # type: ignore[return-value]
 
     def greatest(self, number: int) -> int:
-        """Return the greatest of the ranks' numbers."""
+        """Return the maximum over the ranks."""
         if not self.many:
             return number
         held = torch.tensor(number)
@@ -255,14 +255,14 @@ ALONE = Ranks()
 
 @contextmanager
 def joined(place: ProcessPlace, device: str) -> Iterator[Ranks]:
-    """Meet the other ranks: gloo on CPUs and for words, nccl between GPUs.
+    """Connect to the other ranks: gloo for CPUs and objects, nccl between GPUs.
 
     Args:
-        place: which rank this is.
-        device: cpu, or cuda for the one CUDA device that this process sees.
+        place: position of this rank.
+        device: `cpu`, or `cuda` for the only CUDA device visible to this process.
 
     Raises:
-        LaunchError: some ranks have a GPU and some have none.
+        LaunchError: only some ranks have a GPU.
     """
     if not place.meets:
         _meet()
@@ -302,9 +302,9 @@ def agreed(
     """Return a heartbeat that stops all ranks after the same step.
 
     Args:
-        heartbeat: this rank's own, which may raise a CellFailure.
-        asked: whether this rank is to stop.
-        ranks: all of which call the heartbeat after every step.
+        heartbeat: this rank's heartbeat, which may raise a CellFailure.
+        asked: function that returns whether this rank should stop.
+        ranks: the ranks, all of which call the heartbeat after every step.
     """
 
     def of_all_ranks() -> None:

@@ -1,12 +1,12 @@
-"""What kinds of thing a cell does: one file an experiment, each with `run(cells, folders, device)`.
+"""Experiments: one module each, with `run(cells, folders, device)`.
 
-`run` takes cells that may be stacked (equal `stack_key`, checkpoints of one step) and returns one
-outcome for each; of cells that span ranks (`batch_over_ranks`) it takes the ranks as well.
-`folders` are the cells' own, in the same order; `device` is cpu or cuda.
+`run` takes cells that may be stacked (equal `stack_key`, checkpoints at the same step) and returns
+one outcome per cell. For cells that span ranks (`batch_over_ranks`) it also takes the ranks.
+`folders` are the cells' folders in the same order. `device` is cpu or cuda.
 
-Where a few steps of a cell are timed otherwise than by cutting its settings (`cuttable`), the file
-has a `probe(cell, data, device, clock)` too: `data` is the folder of data sets, `clock` tells
-seconds, and nothing is kept. It raises what computing the cell would raise.
+By default, a cell is timed with shortened settings (`cuttable`). A module can provide `probe(cell,
+data, device, clock)` instead: `data` is the folder of data sets and `clock` returns seconds. A
+probe stores nothing. It raises the same errors as the cell.
 """
 
 from importlib import import_module
@@ -31,7 +31,7 @@ EXPERIMENTS = _Experiments()
 
 
 def probe_of(experiment: str) -> Probe | None:
-    """Return the probe that an experiment has of its own, if it has one."""
+    """Return the experiment's own probe; None if it has none."""
     return getattr(_module(experiment), "probe", None)
 
 

@@ -1,4 +1,4 @@
-"""Accuracies with nothing learned and with labels, by the evaluations of `pretrain`."""
+"""Accuracies of trivial baselines and supervised training, with the evaluations of `pretrain`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,15 +22,15 @@ from bench.train.supervised import SupervisedTraining
 
 
 def run(cells: Sequence[Baseline], folders: Folders, device: str) -> list[Outcome]:
-    """Evaluate each baseline; the history of a training with labels holds a line per epoch."""
+    """Evaluate each baseline; the history of supervised training has one record per epoch."""
     return one_by_one(_result, cells, folders, device)
 
 
 def probe(cell: Baseline, data: Path, device: str, clock: Clock) -> Spent:
-    """Time the evaluations, with labels those of the untrained network, and some steps.
+    """Time the evaluations (of the untrained network, if labels are used) and some training steps.
 
     Raises:
-        CellFailure: the cell could not be evaluated either.
+        CellFailure: the cell cannot be evaluated.
     """
     source = open_source(cell, data, device)
     evaluator = Evaluator([cell], source)
@@ -65,10 +65,10 @@ def _result(cell: Baseline, folder: CellFolder, data: Path, device: str) -> Resu
 
 
 def nothing_learned(cell: Baseline, device: str) -> nn.Module:
-    """Return what makes features of images without any training.
+    """Return a function that computes features of images without training.
 
-    Of raw inputs all pixels as an encoder sees them, in a row; else the encoder that a `pretrain`
-    cell of the same seed begins with.
+    For raw inputs, the features are all pixels of the normalised image. Otherwise they come from
+    the initial encoder of a `pretrain` cell with the same seed.
     """
     if cell.baseline == "raw":
         return nn.Flatten()

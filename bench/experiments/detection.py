@@ -1,4 +1,4 @@
-"""Detection: a trained encoder, or the same network from scratch, as a detector's backbone."""
+"""Detection with a trained encoder, or the same network from scratch, as backbone."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,12 +19,12 @@ from bench.train.sources import ImageSource
 def run(
     cells: Sequence[Detection], folders: Folders, device: str, ranks: Ranks = ALONE
 ) -> list[Outcome]:
-    """Train the encoder that the cells share, unless it is there, and a detector on each copy."""
+    """Train the shared encoder unless it exists, then a detector on each copy."""
     return pretrain.run_transfer(_result, cells, folders, device, ranks)
 
 
 def probe(cell: Detection, data: Path, device: str, clock: Clock) -> Spent:
-    """Time steps of the pretraining, if there is one, and of the detector's; and the test."""
+    """Time steps of the pretraining, if any, and of the detector, and the test."""
     shared = pretrain.shared_s(cell, data, device, clock)
     detecting = _detecting(cell, data, device, None)
     trained_s, test = steps_s(detecting, clock), detecting.images.test

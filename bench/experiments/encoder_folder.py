@@ -1,7 +1,7 @@
-"""Trained encoders, each stored once, and the layers that features are taken from.
+"""Trained encoders, each stored once, and the layers that provide features.
 
-`<results>/trained/<training id>/` is a cell's folder of its own: checkpoint, history, arrays,
-provenance, summary, the weights (`encoder.pt`), and one file an evaluation.
+`<results>/trained/<training id>/` has a checkpoint, history, arrays, provenance, summary, the
+weights (`encoder.pt`), and one file per evaluation.
 """
 
 import time
@@ -30,7 +30,7 @@ SWEPT_AT_MOST = 3  # times, while one small file is written
 
 
 def check_encoder(path: Path) -> None:
-    """Raise a ValueError unless a file holds named tensors and nothing else; none is read whole."""
+    """Raise a ValueError unless the file has only named tensors; tensors are not read."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of tensors that are refused below
@@ -53,7 +53,7 @@ def check_encoder(path: Path) -> None:
 
 
 class TrainedFolder(CellFolder):
-    """The folder of a trained encoder."""
+    """Folder of a trained encoder."""
 
     @staticmethod
     def of(cell: Pretrain, folders: Folders) -> "TrainedFolder":
@@ -62,18 +62,18 @@ class TrainedFolder(CellFolder):
 
     @property
     def encoder_file(self) -> Path:
-        """The weights of the online network."""
+        """Path of the online network's weights."""
         return self.path / ENCODER
 
     def evaluation_file(self, name: str) -> Path:
-        """Return the file of an evaluation, by its id."""
+        """Return the path of an evaluation's file, by its id."""
         return self.path / EVALUATIONS / f"{name}.json"
 
     def evaluation(self, cell: Pretrain, name: str) -> dict[str, float] | None:
-        """Return the metrics of an evaluation; None if it has to be done.
+        """Return the metrics of an evaluation; None if it must be computed.
 
-        That is so if no record under the cell's protocol has all of its metrics. A damaged record
-        is reported and counts as none.
+        It must be computed if no record with the cell's protocol has all metrics. A damaged record
+        is reported and ignored.
         """
         path = self.evaluation_file(cell.evaluation_id(name))
         try:
@@ -91,12 +91,12 @@ class TrainedFolder(CellFolder):
         return dict(metrics) if metrics.keys() >= set(asked) else None  # a metric came later
 
     def write_evaluation(self, cell: Pretrain, name: str, metrics: dict[str, float]) -> None:
-        """Keep what an evaluation found, with its protocol.
+        """Store the metrics of an evaluation with its protocol.
 
         Args:
-            cell: whose settings hold the protocol.
-            name: which evaluation.
-            metrics: its metrics, accuracies in percent.
+            cell: cell whose settings define the protocol.
+            name: name of the evaluation.
+            metrics: the metrics; accuracies in percent.
         """
         record = {"evaluation": name, "protocol": cell.evaluation(name), "metrics": metrics}
         path = self.evaluation_file(cell.evaluation_id(name))
@@ -107,10 +107,10 @@ class TrainedFolder(CellFolder):
         write_whole(path, sealed(record))
 
     def drop_unusable(self, fill: Callable[[], None]) -> None:
-        """Remove a finished encoder that is not what was written or does not fit, and tell it.
+        """Remove and report a finished encoder that is damaged or does not fit the network.
 
         Args:
-            fill: loads the weights into the network they are for; raises where they do not fit.
+            fill: function that loads the weights into the network and raises if they do not fit.
         """
 
         def fault(folder: CellFolder) -> str | None:
@@ -128,19 +128,19 @@ class TrainedFolder(CellFolder):
                 time.sleep(POLL_S)
 
     def write_encoder(self, online: nn.Module) -> None:
-        """Keep the weights."""
+        """Store the weights."""
         write_tensors(self.encoder_file, online.state_dict())
 
     def load_encoder(self, online: nn.Module, device: str) -> None:
-        """Fill in the weights."""
+        """Load the weights into a network."""
         online.load_state_dict(
             torch.load(self.encoder_file, weights_only=True, map_location=device)
         )
 
     def sweep(self) -> None:
-        """Remove half-written files, those of evaluations too, which any process may write.
+        """Remove incomplete files, including those of evaluations, which any process may write.
 
-        One that lives writes its file again (`write_evaluation`).
+        A running process writes its file again (`write_evaluation`).
         """
         super().sweep()
         for leftover in (self.path / EVALUATIONS).glob(".*"):
@@ -161,5 +161,5 @@ Layers = Online | Frozen
 
 
 def encoder_of(layer: str, online: Layers) -> nn.Module:
-    """Return what maps images to the features of a layer: the backbone or the projector."""
+    """Return the function from images to the features of a layer: backbone or projector."""
     return online.backbone if layer == "backbone" else online.embedding

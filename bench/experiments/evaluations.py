@@ -1,4 +1,4 @@
-"""The evaluations of a trained encoder: each gives metrics, each has its protocol in the cell."""
+"""Evaluations of a trained encoder; the cell defines the protocol of each."""
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
@@ -52,7 +52,7 @@ Evaluated = Pretrain | Baseline
 
 
 class Evaluator:
-    """Evaluates one encoder for cells that share it: features are extracted once."""
+    """Evaluates one encoder for all cells that share it; features are computed once."""
 
     def __init__(self, cells: Sequence[Cell], source: ImageSource) -> None:
         """Take the labelled images of a source: those trained on, and the test images."""
@@ -62,7 +62,7 @@ class Evaluator:
         self._votes = cache(self._vote)
 
     def fault(self, cell: Cell) -> DataFailure | None:
-        """Return why an evaluation of the cell cannot be done with these images, if so."""
+        """Return why an evaluation of the cell is impossible with these images, or None."""
         if isinstance(cell, Pretrain) and cell.evaluated_on == NOWHERE:
             return None
         if not self.classes and isinstance(cell, Evaluated | FineTune | TSNE):
@@ -89,12 +89,13 @@ class Evaluator:
         return None
 
     def watch(self, cell: Pretrain, online: nn.Module) -> dict[str, float]:
-        """Return what is watched while training, by protocols that belong to the training.
+        """Return the metrics monitored during training; the training defines their protocols.
 
-        The accuracy of the vote of WATCH_K neighbours by the backbone's features ("knn"), or of the
-        nearest neighbour by the outputs ("nn": mutual-information, `nn-evaluation`), in percent;
-        and what the cell asks for of the test images' outputs: their principal component ratio, and
-        how far the predictor's eigenspace is that of their correlation matrix.
+        They are kNN accuracy with WATCH_K neighbours on backbone features ("knn") or
+        nearest-neighbour accuracy on outputs ("nn": mutual-information, `nn-evaluation`), in
+        percent. If the cell requests them, they include the principal component ratio of the test
+        images' outputs, and the agreement between the eigenspaces of the predictor and of their
+        correlation matrix.
         """
         assert isinstance(online, Online)
         features = self._of(online.backbone if cell.watch == "knn" else online.embedding)
@@ -115,21 +116,20 @@ class Evaluator:
         return metrics
 
     def online_top1(self, head: OnlineLinear, online: Online) -> float:
-        """Return the accuracy of the classifier that was trained together with the encoder, in
-        percent."""
+        """Return the test accuracy of the online linear classifier, in percent."""
         features = extract(online.backbone, self.source.plain("test"))
         return head.top1(features, self.source.labels["test"])
 
     def evaluate(self, name: str, cell: Any, online: Any) -> dict[str, float]:
-        """Return the metrics of an evaluation; none if the cell does not ask for it.
+        """Return the metrics of an evaluation; empty if the cell does not request it.
 
         Args:
-            name: of the evaluation, such as "knn".
-            cell: the cell; its fields are the evaluation's settings.
+            name: name of the evaluation, such as "knn".
+            cell: the cell, whose fields define the protocol.
             online: the trained encoder.
 
         Raises:
-            CellFailure: its metrics are not those that `EVALUATIONS` declares.
+            CellFailure: the metrics differ from those declared in `EVALUATIONS`.
         """
         if not EVALUATIONS[name].is_asked_by(cell):
             return {}
@@ -169,7 +169,7 @@ class Evaluator:
         )
 
     def knn(self, cell: Evaluated, online: Layers, warp: str = "none") -> dict[str, float]:
-        """Return the accuracy of the vote of the nearest training images.
+        """Return the kNN accuracy.
 
         Args:
             cell: sets k, the temperature of the vote, the distance and the layer.
@@ -231,7 +231,7 @@ class Evaluator:
         """Return the accuracy, in percent, of classifiers from a few labels per class.
 
         Args:
-            cell: sets the labels per class, how many draws of them, and the layer.
+            cell: sets the labels per class, the number of draws, and the layer.
             online: the trained encoder.
             warp: how test images are warped, a key of `WARPS`, or "none".
         """
@@ -245,9 +245,9 @@ class Evaluator:
         )
 
     def geometry(self, cell: Pretrain, online: Online) -> dict[str, float]:
-        """Alignment of two views, uniformity of the test images (arXiv:2005.10242, Sec. 4.1).
+        """Return alignment, uniformity (arXiv:2005.10242, Sec. 4.1) and class separation.
 
-        And how far their classes lie apart.
+        Alignment uses two views per image; all metrics use the test images.
         """
         encoder = encoder_of(cell.features, online)
         rows = np.arange(len(self.source.labels["test"]))
@@ -287,10 +287,11 @@ class Evaluator:
         return unit(a), None if b is None else unit(b)
 
     def weights(self, cell: Pretrain, online: Online) -> dict[str, float]:
-        """How alike the weights r_+ of the test images are between two draws of keys.
+        """Return how similar the weights of test images are between two random sets of keys.
 
-        dual-temperature, supplement, Sec. E, Figure 2: the cosine of the vectors of 1 - P(positive)
-        with other views as positives and other images as negatives, the mean over REDRAWN pairs.
+        Source: dual-temperature, supplement, Sec. E, Figure 2. The metric is the cosine between the
+        vectors of 1 - P(positive), averaged over REDRAWN pairs. Each pair uses different views as
+        positives and different images as negatives.
         """
         assert cell.weights_K is not None
         assert cell.tau is not None
@@ -310,10 +311,10 @@ class Evaluator:
         return {"weight_similarity": float(torch.stack(similarities).mean())}
 
     def own(self, cell: Pretrain, online: Online) -> dict[str, float]:
-        """Return the number of the user's own evaluation.
+        """Return the metric of the user's own evaluation.
 
         Raises:
-            CellFailure: its file may not be run, raises an error or gives no finite number.
+            CellFailure: the file is not trusted, raises an error, or returns no finite number.
         """
         features = self._features(cell.features, online, "none")
         key = stream(cell.seed, Purpose.EVALUATE, 40).integers(2**63)
@@ -327,7 +328,7 @@ class Evaluator:
         return {"own_evaluation": OwnMetric(cell, "evaluate")(given)}
 
     def ranks(self, cell: Pretrain, online: Online) -> dict[str, float]:
-        """How many dimensions the test images' features fill, and LiDAR of RANKED of them."""
+        """Return effective ranks of the test images' features, and LiDAR of RANKED of them."""
         test = self._features(cell.features, online, "none").test
         draw = stream(cell.seed, Purpose.EVALUATE, 20)
         rows = np.sort(draw.permutation(len(test))[:RANKED])
@@ -346,10 +347,10 @@ class Evaluator:
         }
 
     def spread(self, cell: Pretrain, online: Online) -> dict[str, float]:
-        """Standard deviation of the test images' outputs, scaled to unit length.
+        """Return the standard deviation of the test images' unit-length outputs.
 
-        The root of the sum over dimensions: 1 for outputs spread evenly over the sphere, 0 where
-        all are alike. SimSiam (arXiv:2011.10566, Sec. 4.1) shows it over the root of D.
+        It is the square root of the summed variance: 1 for outputs uniform on the sphere, 0 if all
+        are equal. SimSiam (arXiv:2011.10566, Sec. 4.1) divides it by the square root of D.
         """
         del cell
         outputs = self._features("projector", online, "none").test

@@ -1,4 +1,4 @@
-"""Fine-tuning of a trained encoder on labels, and of the same network from scratch."""
+"""Fine-tuning of a trained encoder with labels, and of the same network from scratch."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,12 +26,12 @@ from bench.train.sources import ImageSource, OnDisk, open_source
 def run(
     cells: Sequence[FineTune], folders: Folders, device: str, ranks: Ranks = ALONE
 ) -> list[Outcome]:
-    """Train the encoder that the cells share, unless it is there, and tune a copy for each."""
+    """Train the shared encoder unless it exists, then fine-tune a copy for each cell."""
     return pretrain.run_transfer(_result, cells, folders, device, ranks)
 
 
 def probe(cell: FineTune, data: Path, device: str, clock: Clock) -> Spent:
-    """Time steps of the pretraining, if there is one, and of the tuning; and the test."""
+    """Time steps of the pretraining, if any, and of the fine-tuning, and the test."""
     shared = pretrain.shared_s(cell, data, device, clock)
     source = open_source(cell.trained, data, device)
     tuning = FineTuning(cell, source, labelled_rows(cell, source), device, None)
@@ -43,10 +43,10 @@ def probe(cell: FineTune, data: Path, device: str, clock: Clock) -> Spent:
 
 
 def labelled_rows(cell: FineTune, source: ImageSource) -> Rows:
-    """Return the rows of the source's training part that have a label in this cell, in order.
+    """Return the indices of labelled training images in this cell, in order.
 
     Raises:
-        DataFailure: images have no classes, or a published list is not there or names others.
+        DataFailure: images have no classes, or a published list is missing or names unknown images.
     """
     if not source.meta.classes:
         raise DataFailure(f"{cell.dataset}: the images have no classes; finetune needs them")

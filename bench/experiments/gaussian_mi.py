@@ -1,7 +1,7 @@
-"""MI bound of correlated Gaussians by a separable critic (EqCo, App. C, Table 9).
+"""Mutual-information bound of correlated Gaussians, separable critic (EqCo, App. C, Table 9).
 
 Shapes: S stacked cells, E = 2 S encoders (those of X first, then those of Y), K pairs per step, D
-dimensions. The backward pass is written out: the step is little more than its matrix products.
+dimensions. The backward pass is explicit, so a step consists mostly of matrix products.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ RECORD_EVERY = 100
 
 
 def run(cells: Sequence[GaussianMI], folders: Sequence[CellFolder], device: str) -> list[Outcome]:
-    """Train the critics and estimate the bound with their weights frozen."""
+    """Train the critics, then estimate the bound with frozen weights."""
     critics = Critics(cells, device)
     with torch.no_grad():
         failures = train_stack(critics, folders, steps=cells[0].steps, record_every=RECORD_EVERY)
@@ -36,7 +36,7 @@ def run(cells: Sequence[GaussianMI], folders: Sequence[CellFolder], device: str)
 
 
 class Critics:
-    """The critics f(x).g(y)/tau of a stack of cells, and their optimiser."""
+    """Critics f(x).g(y)/tau of a stack of cells, and their optimiser."""
 
     def __init__(self, cells: Sequence[GaussianMI], device: str) -> None:
         """Initialise from the seeds: cells of one seed begin with the same weights."""
@@ -61,7 +61,7 @@ class Critics:
         self.grad_output = torch.empty_like(self.output)
 
     def inputs(self, purpose: Purpose, step: int) -> Tensor:
-        """Return the pairs of a step, shape (E, K, d); cells of one seed share X and the noise."""
+        """Return the pairs of a step, (E, K, d); cells with equal seeds share X and noise."""
         drawn = {
             seed: normal_pairs(stream(seed, purpose, step), self.K, self.cells[0].d)
             for seed in {cell.seed for cell in self.cells}
@@ -74,7 +74,7 @@ class Critics:
         return stacked(xs + ys, self.device)
 
     def similarities(self, x_EKD: Tensor) -> Tensor:
-        """Return f(x).g(y) of all pairs of pairs, shape (S, K, K), keeping the activations."""
+        """Return f(x).g(y) for all combinations, shape (S, K, K), and keep the activations."""
         (w1, w2), (b1, b2), stack = self.net.weights, self.net.biases, len(self.cells)
         torch.baddbmm(b1, x_EKD, w1, out=self.hidden)
         self.hidden.relu_()
@@ -91,7 +91,7 @@ class Critics:
         self.adam.step()
 
     def backward(self, x_EKD: Tensor, grad_SKK: Tensor) -> None:
-        """Carry the gradient of the similarities back to the parameters' `grad`."""
+        """Backpropagate the gradient of the similarities to the parameters' `grad`."""
         (w1, w2), (b1, b2), stack = self.net.weights, self.net.biases, len(self.cells)
         torch.bmm(grad_SKK, self.output[stack:], out=self.grad_output[:stack])
         torch.bmm(grad_SKK.mT, self.output[:stack], out=self.grad_output[stack:])
@@ -105,18 +105,18 @@ class Critics:
         torch.sum(self.grad_hidden, dim=1, keepdim=True, out=b1.grad)
 
     def bounds(self, x_EKD: Tensor) -> Tensor:
-        """Return the estimate of each cell on these pairs, shape (S,), in nats."""
+        """Return the bound of each cell on these pairs, shape (S,), in nats."""
         pos_SK, neg_SKK = in_batch(self.similarities(x_EKD))
         loss_SK = infonce(pos_SK, neg_SKK, tau=self.tau, margin=self.margin)
         return mi_lower_bound(loss_SK, candidates=self.candidates).mean(dim=1)
 
     def measure(self) -> list[dict[str, float]]:
-        """Return the estimate on fresh pairs, the same ones after every step."""
+        """Return the bound on fresh pairs, which are the same after every step."""
         bounds = self.bounds(self.inputs(Purpose.EVALUATE, 0)).tolist()
         return [{"mi_lower_bound": bound} for bound in bounds]
 
     def estimates(self) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-        """Return `eval_repeats` estimates of each cell, each on fresh pairs, shape (S, repeats)."""
+        """Return `eval_repeats` bounds per cell, each on fresh pairs, (S, repeats), in nats."""
         repeats = range(self.cells[0].eval_repeats)
         bounds = [self.bounds(self.inputs(Purpose.EVALUATE, i)) for i in repeats]
         return torch.stack(bounds, dim=1).double().cpu().numpy()

@@ -1,4 +1,4 @@
-"""Norm of InfoNCE's gradient at the query over draws of negatives (EqCo, Theorem 2)."""
+"""Norm of InfoNCE's gradient at the query over random negatives (EqCo, Theorem 2)."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from bench.results.folder import CellFolder
 
 
 def run(cells: Sequence[GradientNorm], folders: Sequence[CellFolder], device: str) -> list[Outcome]:
-    """Draw unit keys, differentiate by autograd in float64, compare with the closed bound."""
+    """Draw unit keys, compute the gradient in float64, and compare it with the bound."""
     return [Result(_norms(cell)) for cell in cells]
 
 

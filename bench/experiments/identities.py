@@ -1,8 +1,8 @@
-"""The papers' equations on random features: our functions on one side, the papers' on the other.
+"""Equations of the papers on random features: our functions against the published formulas.
 
-Formulas are those of `bench/papers/data`, written out again here. `RandomFeatures` comes first,
-then one function for each identity, by paper: DCL, EqCo, mutual information, UniGrad, dual
-temperature.
+This module implements the formulas of `bench/papers/data` independently. `RandomFeatures` comes
+first, then one function per identity, by paper: DCL, EqCo, mutual information, UniGrad and dual
+temperature. Each function returns `Deviations`.
 """
 
 import math
@@ -43,7 +43,7 @@ LEAST_TAU, MOST_TAU = 0.05, 1.0
 
 
 class Deviations(NamedTuple):
-    """What became of an identity in one draw."""
+    """Differences between the sides of an equation, and margins of inequalities."""
 
     differences: Sequence[Tensor] = ()  # of sides that should be equal
     margins: Sequence[Tensor] = ()  # of sides of which one should be larger: by how much it is
@@ -51,7 +51,7 @@ class Deviations(NamedTuple):
 
 @dataclass(frozen=True)
 class RandomFeatures:
-    """Random features in float64, all of one stream: N samples of d dimensions, a temperature."""
+    """Random float64 features from one stream: N samples of d dimensions, and a temperature."""
 
     random: np.random.Generator
     N: int
@@ -68,18 +68,18 @@ class RandomFeatures:
         return torch.from_numpy(self.random.standard_normal(shape))
 
     def units(self, count: int | None = None) -> Tensor:
-        """Return unit vectors of all directions, N where no count is given, as a leaf."""
+        """Return random unit vectors, N by default, as leaf tensors."""
         return leaf(normalize(self.normal(count or self.N, self.d), dim=-1))
 
     def similarities(self, negatives: int | None = None) -> tuple[Tensor, Tensor]:
-        """Return N positives and N rows of negatives, uniform in (-1, 1), as leaves."""
+        """Return N positives and N rows of negatives, uniform in (-1, 1), as leaf tensors."""
         shapes: tuple[tuple[int, ...], ...] = ((self.N,), (self.N, negatives or 2 * self.N - 2))
         pos, neg = (torch.from_numpy(self.random.uniform(-1, 1, shape)) for shape in shapes)
         return leaf(pos), leaf(neg)
 
 
 def leaf(x: Tensor) -> Tensor:
-    """Return `x` as a free vector, of which gradients are taken."""
+    """Return `x` as a leaf tensor that requires a gradient."""
     return x.detach().clone().requires_grad_()
 
 
@@ -107,12 +107,12 @@ HARD = 0.5  # by which a pair's similarity is
 
 
 def q_b_in_every_gradient(draw: RandomFeatures) -> Deviations:
-    """Return autograd of InfoNCE against eq-3a to eq-3c, and 1 against the weights' sum."""
+    """Compare InfoNCE's autograd gradient with eq-3a to eq-3c, and the weights' sum with 1."""
     return _gradients_of_one_view(draw, coupled=True)
 
 
 def dcl_has_no_q_b(draw: RandomFeatures) -> Deviations:
-    """Return autograd of DCL against eq-3a to eq-3c with 1 for q_B; q_B times it is InfoNCE's."""
+    """Compare DCL's gradient with eq-3a to eq-3c at q_B = 1, and q_B times it with InfoNCE's."""
     pos, neg = draw.similarities()
     q = q_b(pos, neg, tau=draw.tau)
     free = [gradient(dcl(pos, neg, tau=draw.tau), x) for x in (pos, neg)]
@@ -145,9 +145,9 @@ def _gradients_of_one_view(draw: RandomFeatures, *, coupled: bool) -> Deviations
 
 
 def q_b_easy_cases(draw: RandomFeatures) -> Deviations:
-    """Return by how much q_B falls with the positive, rises with a negative and with their number.
+    """Check that q_B falls with the positive and rises with negatives and their number.
 
-    And q_B against Eq. 4. The temperature is so mild that no negative is lost in rounding.
+    It also compares q_B with Eq. 4. The temperature is high enough that rounding loses no negative.
     """
     tau = max(draw.tau, MILD_TAU)
     pos, neg = (x.detach() for x in draw.similarities())
@@ -161,7 +161,7 @@ def q_b_easy_cases(draw: RandomFeatures) -> Deviations:
 
 
 def mean_of_dclw_weight(draw: RandomFeatures) -> Deviations:
-    """Return eq-7-vmf's weight against its formula, its mean against 1; E[s] less E[w s]."""
+    """Compare eq-7-vmf's weight with its formula and its mean with 1; return E[s] - E[w s]."""
     pos, _ = draw.similarities()
     s = pos.detach()
     w = positive_weight(s, "vmf", VMF_SIGMA, None)
@@ -170,7 +170,7 @@ def mean_of_dclw_weight(draw: RandomFeatures) -> Deviations:
 
 
 def dclw_tends_to_dcl(draw: RandomFeatures) -> Deviations:
-    """Return DCLW at sigma = 1e12 against DCL, and by how much their distance falls before."""
+    """Compare DCLW at sigma = 1e12 with DCL; return how their distance falls before."""
     pos, neg = (x.detach() for x in draw.similarities())
     free = dcl(pos, neg, tau=draw.tau)
 
@@ -185,10 +185,11 @@ def dclw_tends_to_dcl(draw: RandomFeatures) -> Deviations:
 
 
 def hard_pair_among_negatives(draw: RandomFeatures) -> Deviations:
-    """Return what one harder pair does to the third sample's negatives, tau = 1 (App. 5).
+    """Return the effect of a harder pair on the third sample's negatives, tau = 1 (App. 5).
 
-    Gradients of eq-a5-uniform-n3 and eq-a5-dclneg-n3 against the shares of their exponentials; the
-    former's, for the third sample, should shrink, the latter's stay.
+    Gradients of eq-a5-uniform-n3 and eq-a5-dclneg-n3 are compared with the shares of their
+    exponentials. For the third sample, the first gradient should shrink and the second should not
+    change.
     """
     easy = 0.2 * torch.tanh(draw.normal(3))  # similarities of the pairs (1, 2), (1, 3), (2, 3)
     hard = easy + torch.tensor([HARD, 0, 0], dtype=torch.float64)
@@ -212,9 +213,9 @@ def hard_pair_among_negatives(draw: RandomFeatures) -> Deviations:
 
 
 def potential_of_distance(draw: RandomFeatures) -> Deviations:
-    """Return exp(-||x - y||^2/tau) against e^{-2/tau} e^{2 x.y/tau} (eq-a5-distance).
+    """Compare exp(-||x - y||^2/tau) with e^{-2/tau} e^{2 x.y/tau} (eq-a5-distance).
 
-    The margin: how far from constant its ratio with e^{x.y/tau} is, in nats.
+    The margin is the variation of its ratio to e^{x.y/tau}, in nats.
     """
     x, tau = draw.units(4).detach(), draw.tau
     off = ~torch.eye(4, dtype=torch.bool)
@@ -227,7 +228,7 @@ def potential_of_distance(draw: RandomFeatures) -> Deviations:
 
 
 def infonce_tends_to_dcl(draw: RandomFeatures) -> Deviations:
-    """Return by how much InfoNCE's loss comes nearer to DCL's as negatives double.
+    """Return how much closer InfoNCE's loss comes to DCL's as the negatives double.
 
     The gap is log(1 + e^{-L_DC}) = -log q_B, and q_B is the ratio of the gradients.
     """
@@ -247,13 +248,13 @@ COUNTS = (1, 4, 16, 64, 256, 1024)  # K
 
 
 def prior_under_eqco(draw: RandomFeatures) -> Deviations:
-    """Return the posterior where similarities tell nothing against P+ = 1/(1 + alpha), any K."""
+    """Compare the posterior for uninformative similarities with P+ = 1/(1 + alpha), any K."""
     margins = [eqco_margin(ALPHA, K, draw.tau) for K in COUNTS]
     return Deviations([_posteriors(draw, margins) - 1 / (1 + ALPHA)])
 
 
 def prior_without_margin(draw: RandomFeatures) -> Deviations:
-    """Return the same without a margin against P+ = 1/(K + 1)."""
+    """Compare the posterior without a margin with P+ = 1/(K + 1)."""
     priors = torch.tensor([1 / (K + 1) for K in COUNTS], dtype=torch.float64)
     return Deviations([_posteriors(draw, [0.0] * len(COUNTS)) - priors])
 
@@ -269,7 +270,7 @@ def _posteriors(draw: RandomFeatures, margins: list[float]) -> Tensor:
 
 
 def permuted_bank(draw: RandomFeatures) -> Deviations:
-    """Return the sum of Eq. 1 over the data set before and after a joint permutation (Thm. 2.1)."""
+    """Compare the sum of Eq. 1 over the data set before and after a permutation (Thm. 2.1)."""
     g, bank = draw.units().detach(), draw.units().detach()
     order = torch.from_numpy(draw.random.permutation(draw.N))
     losses = [_instance_loss(x, m, draw.tau) for x, m in ((g, bank), (g[order], bank[order]))]
@@ -284,7 +285,7 @@ def _instance_loss(g: Tensor, bank: Tensor, tau: float) -> Tensor:
 
 
 def simclr_is_infonce(draw: RandomFeatures) -> Deviations:
-    """Return log K less SimCLR's loss against Eq. 5 of the same logits (Lemma B.1)."""
+    """Compare log K minus SimCLR's loss with Eq. 5 for the same logits (Lemma B.1)."""
     pos, neg = two_view_similarities(draw.units().detach(), draw.units().detach())
     K = 1 + neg.shape[1]
     ours = mi_lower_bound(infonce(pos, neg, tau=draw.tau), candidates=K)
@@ -293,7 +294,7 @@ def simclr_is_infonce(draw: RandomFeatures) -> Deviations:
 
 
 def la0_is_ball(draw: RandomFeatures) -> Deviations:
-    """Return LA with C = {i} against BALL over the same B, and both against Lemma 4.3."""
+    """Compare LA with C = {i} with BALL over the same B, and both with Lemma 4.3."""
     s, nearest = _nearest_first(draw)
     nearest_entry, others = s[:, 0], s[:, 1:nearest]
     la0 = la(nearest_entry, others, tau=draw.tau, normaliser="constant", own_entry="always")
@@ -303,7 +304,7 @@ def la0_is_ball(draw: RandomFeatures) -> Deviations:
 
 
 def la_below_la0(draw: RandomFeatures) -> Deviations:
-    """Return by how much L^LA0 exceeds L^LA - log |C|, the own entry the nearest (Lemma 4.4)."""
+    """Return L^LA0 - (L^LA - log |C|) if the own entry is the nearest (Lemma 4.4)."""
     s, nearest = _nearest_first(draw)
     la0 = la(s[:, 0], s[:, 1:nearest], tau=draw.tau, normaliser="constant", own_entry="always")
     close = _close(draw, nearest)
@@ -312,7 +313,7 @@ def la_below_la0(draw: RandomFeatures) -> Deviations:
 
 
 def la_is_a_difference(draw: RandomFeatures) -> Deviations:
-    """Return LA by two logsumexp terms against Eq. 2 with the softmax over all (Lemma B.3)."""
+    """Compare LA as two logsumexp terms with Eq. 2 with a softmax over all (Lemma B.3)."""
     s, nearest = _nearest_first(draw)
     close = _close(draw, nearest)
     la0 = la(s[:, 0], s[:, 1:nearest], tau=draw.tau, normaliser="constant", own_entry="always")
@@ -349,7 +350,7 @@ DYNAMIC: dict[str, Any] = {
 
 
 def gradient_of_moco(draw: RandomFeatures) -> Deviations:
-    """Return autograd of Eq. 1 over a bank, and the gradient form, against Eq. 18."""
+    """Compare autograd of Eq. 1 over a bank, and the gradient form, with Eq. 18."""
     u1, tau = draw.units(), draw.tau
     bank = draw.units(3 * draw.N).detach()  # the positives first
     u2 = bank[: draw.N]
@@ -366,7 +367,7 @@ def gradient_of_moco(draw: RandomFeatures) -> Deviations:
 
 
 def gradient_of_simclr(draw: RandomFeatures) -> Deviations:
-    """Return autograd of Eq. 19's mean over all views against Eq. 20, both brackets."""
+    """Compare autograd of Eq. 19's mean over all views with Eq. 20, both brackets."""
     z, tau, n = draw.units(2 * draw.N), draw.tau, 2 * draw.N
     pos, neg = two_view_similarities(z[: draw.N], z[draw.N :])
     v = z.detach()
@@ -378,7 +379,7 @@ def gradient_of_simclr(draw: RandomFeatures) -> Deviations:
 
 
 def gradient_of_directpred(draw: RandomFeatures) -> Deviations:
-    """Return autograd of Eq. 22, and the gradient form, against Eq. 26."""
+    """Compare autograd of Eq. 22, and the gradient form, with Eq. 26."""
     u1, u2, F = draw.units(), draw.units().detach(), _correlation(draw)
     values, U = torch.linalg.eigh(F)
     shift = EPS * values[-1]
@@ -400,7 +401,7 @@ def _directpred_form(u1: Tensor, u2: Tensor, W: Tensor, G: Tensor, negative: Ten
 
 
 def gradient_of_barlow_twins(draw: RandomFeatures) -> Deviations:
-    """Return autograd of Eq. 29 against Eq. 32, its sum over the batch written out."""
+    """Compare autograd of Eq. 29 with Eq. 32, with an explicit sum over the batch."""
     u1, u2 = leaf(_whitened(draw)), _whitened(draw)
     W = u1.detach().mT @ u2 / draw.N
     A = torch.eye(draw.d, dtype=torch.float64) - (1 - LAMBDA) * W.diagonal().diag()
@@ -410,7 +411,7 @@ def gradient_of_barlow_twins(draw: RandomFeatures) -> Deviations:
 
 
 def gradient_of_vicreg(draw: RandomFeatures) -> Deviations:
-    """Return autograd of Eq. 10 against Eq. 39, both of its lines."""
+    """Compare autograd of Eq. 10 with Eq. 39, both lines."""
     u1, u2, n, d = leaf(draw.normal(draw.N, draw.d)), draw.normal(draw.N, draw.d), draw.N, draw.d
     u = u1.detach()
     centred = u - u.mean(dim=0)
@@ -435,7 +436,7 @@ def gradient_of_vicreg(draw: RandomFeatures) -> Deviations:
 
 
 def gradient_of_unigrad(draw: RandomFeatures) -> Deviations:
-    """Return autograd of Eq. 15, a sum over samples there, against Eq. 14."""
+    """Compare autograd of Eq. 15, summed over samples, with Eq. 14."""
     u1, u2 = draw.units(), draw.units().detach()
     samples = draw.units(3 * draw.d).detach()
     F = correlation(samples)
@@ -447,9 +448,9 @@ def gradient_of_unigrad(draw: RandomFeatures) -> Deviations:
 
 
 def directpred_parallel_term(draw: RandomFeatures) -> Deviations:
-    """Return Eq. 27's gradient through the normalisation against that of Eq. 28.
+    """Compare Eq. 27's gradient through the normalisation with Eq. 28's.
 
-    The margin: how large the term is before the normalisation.
+    The margin is the size of the term before the normalisation.
     """
     x = leaf(draw.normal(draw.N, draw.d))
     u1, u2, F = normalize(x, dim=1), draw.units().detach(), _correlation(draw)
@@ -468,7 +469,7 @@ def directpred_parallel_term(draw: RandomFeatures) -> Deviations:
 
 
 def shared_target(draw: RandomFeatures) -> Deviations:
-    """Return the update by gradient forms of both views with shared targets and detached ones."""
+    """Compare the update with shared targets with the update with detached targets."""
     x1, x2 = draw.normal(draw.N, draw.d), draw.normal(draw.N, draw.d)
     weight = leaf(draw.normal(draw.d, draw.d))
     F = _correlation(draw)
@@ -500,7 +501,7 @@ def _form(online: Tensor, target: Tensor, row: dict[str, Any]) -> Tensor:
 
 
 def memory_of_f(draw: RandomFeatures) -> Deviations:
-    """Return by how many bytes F is smaller than a bank of K > d outputs, or larger for K < d."""
+    """Return how many bytes F needs less than a bank of K > d outputs, or more if K < d."""
     F = correlation(draw.units())
     banks = {K: draw.normal(K, draw.d).nbytes for K in (draw.d - 1, draw.d, draw.d + 1)}
     margins = [F.nbytes - banks[draw.d - 1], banks[draw.d + 1] - F.nbytes]
@@ -520,7 +521,7 @@ def _whitened(draw: RandomFeatures) -> Tensor:
 
 
 def cross_entropy_is_infonce(draw: RandomFeatures) -> Deviations:
-    """Return cross-entropy of o/tau, InfoNCE with one-hot keys, and Eq. 1 against each other."""
+    """Compare cross-entropy of o/tau, InfoNCE with one-hot keys, and Eq. 1."""
     logits = draw.normal(draw.N, draw.d)
     labels = torch.from_numpy(draw.random.integers(draw.d, size=draw.N))
     truth = one_hot(labels, draw.d).double()  # y_gt
@@ -535,10 +536,11 @@ def cross_entropy_is_infonce(draw: RandomFeatures) -> Deviations:
 
 
 def drift_of_all_keys(draw: RandomFeatures) -> Deviations:
-    """Return what a drift of all keys does to InfoNCE and its gradient, for any temperature.
+    """Return the effect of a drift of all keys on InfoNCE and its gradient, for any temperature.
 
-    And by how much the share of a drift of the negatives alone, as of old keys in a queue, in the
-    gradient at the query grows with the temperature: its factor is 1 - p, p the positive's weight.
+    It also returns how the effect of a drift of the negatives only, such as old keys in a queue,
+    grows with the temperature. Its factor in the query's gradient is 1 - p, with p the positive's
+    weight.
     """
     query, key = draw.units(), draw.units()
     keys, drift = draw.units(2 * draw.N), draw.normal(draw.d)
@@ -555,9 +557,10 @@ def drift_of_all_keys(draw: RandomFeatures) -> Deviations:
 
 
 def cached_is_large_batch(draw: RandomFeatures) -> Deviations:
-    """Return the gradient of a step by gradient caching against that of one large batch.
+    """Compare the gradient of a step with gradient caching with that of one large batch.
 
-    Of a network's weights, for InfoNCE and DCL of both views with all other images (2101.06983).
+    The gradient is that of a network's weights, for InfoNCE and DCL over both views
+    (arXiv:2101.06983).
     """
     network: Any = nn.Sequential(nn.Linear(draw.d, draw.d), nn.Tanh(), nn.Linear(draw.d, draw.d))
     network.double()

@@ -1,4 +1,4 @@
-"""The papers' equations and inequalities on random features."""
+"""Equations and inequalities of the papers on random features."""
 
 from collections.abc import Callable, Sequence
 
@@ -13,12 +13,12 @@ from bench.results.folder import CellFolder
 
 
 def run(cells: Sequence[Identity], folders: Sequence[CellFolder], device: str) -> list[Outcome]:
-    """Try each cell's identity on its draws."""
+    """Test each cell's identity on its random samples."""
     return [Result(_metrics(cell)) for cell in cells]
 
 
 def identity_named(name: str) -> Callable[[RandomFeatures], Deviations]:
-    """Return the function of an identity: `la0-is-ball` is `la0_is_ball`."""
+    """Return the function of an identity; for instance, `la0-is-ball` gives `la0_is_ball`."""
     identity: Callable[[RandomFeatures], Deviations] = getattr(identities, name.replace("-", "_"))
     return identity
 

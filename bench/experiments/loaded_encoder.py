@@ -1,4 +1,4 @@
-"""Trained encoders for use elsewhere: loaded as a module, or exported as safetensors.
+"""Trained encoders for use in other programs: loaded as a module or exported as safetensors.
 
 `export_encoders` writes <folder>/<training id>/ with
 model.safetensors      the backbone, named as torchvision and timm do
@@ -33,7 +33,7 @@ from bench.train.preprocessing import Preprocessing, preprocessing_of
 
 
 class LoadedEncoder(NamedTuple):
-    """A frozen encoder and its input's preparation; it unpacks into the two."""
+    """A frozen encoder and its preprocessing, which can be unpacked like a pair."""
 
     encoder: nn.Module
     """The network in evaluation mode: float32 (B, 3, S, S) to features (B, `feature_dim`)."""
@@ -45,16 +45,16 @@ class LoadedEncoder(NamedTuple):
 def encoder_of_cell(
     name: str, results: Path, data: Path, command: Callable[[Cell], str]
 ) -> LoadedEncoder:
-    """Return the encoder of the finished cell with an id.
+    """Return the encoder of the finished cell with this id.
 
     Args:
-        name: the id.
+        name: id of the cell.
         results: the folder of results.
         data: the folder of data sets.
-        command: says how a cell is computed.
+        command: function that returns the command that computes a cell, for messages.
 
     Raises:
-        BenchError: there is no such cell, or no encoder of it.
+        BenchError: the cell or its encoder does not exist.
     """
     cell = trained_cell(name, results)
     if cell.training_id is None:
@@ -71,10 +71,10 @@ def encoder_of_cell(
 
 
 def trained_cell(name: str, results: Path) -> EncoderCell:
-    """Return the cell with an id, one that has a trained encoder.
+    """Return the cell with this id, which must have a trained encoder.
 
     Raises:
-        BenchError: there is no such cell, it is of another version, or it has no encoder.
+        BenchError: the cell does not exist, has another version, or has no encoder.
     """
     reader = Results(results)
     for experiment, kind in CELLS.items():
@@ -108,7 +108,7 @@ def _frozen(cell: EncoderCell, home: TrainedFolder) -> nn.Module:
 
 
 def with_feature_dim(encoder: nn.Module, cell: EncoderCell) -> nn.Module:
-    """Return the module, which tells how many features it gives as `feature_dim`."""
+    """Return the module with its number of features as attribute `feature_dim`."""
     if not hasattr(encoder, "feature_dim"):  # with a projector behind it
         encoder.feature_dim = cell.feature_dim  # type: ignore[assignment]
     return encoder
@@ -121,12 +121,12 @@ Config = dict[str, Any]
 
 
 def export_encoders(cells: Sequence[Cell], store: Store, folder: Path, data: Path) -> list[Config]:
-    """Write the encoders of finished cells, each once; return the config of each.
+    """Write each encoder of finished cells once; return their configs.
 
     Args:
-        cells: those without an encoder, or whose encoder is not there, are left out.
-        store: where they are.
-        folder: gets a folder for each encoder.
+        cells: finished cells. Those without a stored encoder are omitted.
+        store: results folder with the encoders.
+        folder: output folder, with one subfolder per encoder.
         data: the folder of data sets.
 
     Raises:
@@ -207,10 +207,11 @@ def _config(cells: Sequence[EncoderCell], home: TrainedFolder, preprocess: Prepr
 
 
 def encoder_of_export(folder: Path) -> LoadedEncoder:
-    """Return the encoder of a folder that `export_encoders` wrote.
+    """Return the encoder in a folder that `export_encoders` wrote.
 
     Raises:
-        BenchError: it is no such folder, or of another version, or safetensors is missing.
+        BenchError: the folder is not such an export, has another version, or safetensors is
+            missing.
     """
     load = extra("safetensors.torch", "an exported encoder").load
     config = read_json(folder / CONFIG)

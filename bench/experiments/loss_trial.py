@@ -1,4 +1,4 @@
-"""A few calls of an objective, a method or a metric of the user, before anything is computed."""
+"""Test calls of the user's own objective, method, metric or network before a run."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,11 +26,11 @@ OF_PAIR = ("query_ND", "key_ND", "pos_N", "neg_NK", "labels_N", "queued_KD")
 
 
 def try_loss(cell: Pretrain) -> None:
-    """Call the cell's objective twice, and ask for its gradient.
+    """Call the cell's objective twice and compute its gradient.
 
     Raises:
-        CellFailure: in one line with its place, an error of the code; or values that are not
-            finite, not the same each time, or no function of the outputs.
+        CellFailure: the code raises an error, or its values are not finite, differ between calls,
+            or do not depend on the outputs.
     """
     objective = OwnLoss(cell)
     pair = _random_pair(cell)
@@ -49,12 +49,12 @@ def try_loss(cell: Pretrain) -> None:
 
 
 def try_method(cell: Pretrain) -> None:
-    """Do two steps of the cell's method on random images, without moving the network.
+    """Do two steps of the cell's method on random images, without changing the network.
 
     Raises:
-        CellFailure: in one line with its place, an error of the code; a quantity that is not
-            finite; or a loss that is not finite, different in an equal training, no function of the
-            network, or different in a method that was restored from its parameters and buffers.
+        CellFailure: the code raises an error, a quantity is not finite, or the loss is not finite,
+            not reproducible, independent of the network, or different after restoring the method's
+            parameters and buffers.
     """
     images = max(QUERIES, 2 * cell.bn_groups)
     cell = cell.model_copy(update={"batch_size": images, "N": images})
@@ -82,11 +82,11 @@ def try_method(cell: Pretrain) -> None:
 
 
 def try_metrics(cell: EncoderCell) -> None:
-    """Call the cell's evaluation and record twice.
+    """Call the cell's own evaluation and training record twice.
 
     Raises:
-        CellFailure: in one line with its place, an error of the code; or values that are not
-            numbers, or not equal in both calls.
+        CellFailure: the code raises an error, or its values are not numbers or differ between
+            calls.
     """
     for setting in ("evaluate", "record"):
         if getattr(cell, setting) is not None:
@@ -108,10 +108,10 @@ def _check_unchanged(code: Path, given: Mapping[str, object], fresh: Mapping[str
 
 
 def try_network(cell: EncoderCell) -> None:
-    """Make the cell's network at its first values.
+    """Build the cell's network with initial weights.
 
     Raises:
-        CellFailure: in one line, why it cannot be made.
+        CellFailure: the network cannot be built.
     """
     Online(cell.trained)
 

@@ -1,4 +1,4 @@
-"""How many parameters the network of a method has."""
+"""Number of parameters of a method's network."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ MILLION = 1e6
 
 
 def run(cells: Sequence[NetworkSize], folders: Sequence[CellFolder], device: str) -> list[Outcome]:
-    """Build each cell's network and count what learns, biases and batch norm's numbers too."""
+    """Build each cell's network and count trained parameters, including biases and batch norm."""
     return [Result({"params_m": _parameters(cell) / MILLION}) for cell in cells]
 
 

@@ -1,4 +1,4 @@
-"""EqCo's bound with the optimal critic, the density ratio being known (EqCo, Theorem 1)."""
+"""EqCo's bound with the optimal critic, the exact density ratio (EqCo, Theorem 1)."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What an experiment's file holds, and what comes of a cell."""
+"""Results and failures of cells, and interfaces of experiments."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Result:
-    """The metrics of a finished cell, by name, and the arrays worth keeping."""
+    """Metrics of a finished cell, by name, and arrays to store."""
 
     metrics: dict[str, float]
     arrays: dict[str, np.ndarray[Any, Any]] = field(default_factory=dict)
@@ -35,7 +35,7 @@ Compute = Callable[[C, CellFolder, Path, str], Result]
 
 
 def attempted(compute: Callable[[], T]) -> T | Failure:
-    """Return what is computed, or why it cannot be: a failure of the cell or of its data."""
+    """Return the computed result, or the failure of the cell or its data."""
     try:
         return compute()
     except DataError as error:
@@ -47,13 +47,13 @@ def attempted(compute: Callable[[], T]) -> T | Failure:
 def one_by_one(
     compute: Compute[C], cells: Sequence[C], folders: Folders, device: str
 ) -> list[Outcome]:
-    """Return the outcome of each cell, computed by itself: a failure of one harms no other.
+    """Compute cells separately and return each outcome; a failure does not affect other cells.
 
     Args:
-        compute: returns the result of one cell.
+        compute: function that returns the result of one cell.
         cells: the cells.
         folders: their folders, in the same order.
-        device: where to compute, as torch names it.
+        device: torch device.
     """
     return [
         attempted(partial(compute, cell, folder, folders.data, device))
@@ -62,7 +62,7 @@ def one_by_one(
 
 
 class Spent(NamedTuple):
-    """Seconds of a whole cell, of a training that cells share and of the rest."""
+    """Seconds of a cell, of its shared training and of the rest."""
 
     shared: float
     own: float

@@ -50,15 +50,15 @@ def run(
     device: str,
     ranks: Ranks = ALONE,
 ) -> list[Outcome]:
-    """Train the encoder that the cells share, unless it is there, and evaluate it for each.
+    """Train the shared encoder unless it exists, and evaluate it for each cell.
 
-    Of several ranks all train, each on its share of every batch; the first alone writes, and
-    evaluates after that: the others return nothing then.
+    With several ranks, each trains on its share of every batch. Only the first rank writes and
+    evaluates; the others return nothing.
 
     Args:
-        cells: cells of one encoder: equal `training_id`.
+        cells: cells with one encoder (equal `training_id`).
         folders: their folders, in the same order.
-        device: where to compute, as torch names it.
+        device: torch device.
         ranks: the processes that train together; each calls this.
     """
     return run_on_encoder(cells, folders, device, ranks, _outcome)
@@ -73,15 +73,15 @@ def run_on_encoder(
     *,
     with_history: bool = True,
 ) -> list[Outcome]:
-    """Train the encoder that the cells share, unless it is there; return each cell's outcome.
+    """Train the shared encoder unless it exists; return each cell's outcome.
 
     Args:
-        cells: which share an encoder.
-        folders: theirs.
+        cells: cells that share an encoder.
+        folders: folders of the cells.
         device: cpu or cuda.
-        ranks: that train together.
-        outcome_of: what is taken of the encoder for one cell.
-        with_history: whether the cells' folders get the history of the training.
+        ranks: the processes that train together.
+        outcome_of: function that computes the outcome of one cell from the encoder.
+        with_history: whether to write the training history to the cells' folders.
     """
     outcomes = attempted(
         lambda: _outcomes(cells, folders, device, ranks, outcome_of, with_history=with_history)
@@ -96,16 +96,16 @@ def run_transfer(
     device: str,
     ranks: Ranks,
 ) -> list[Outcome]:
-    """Train the encoder that the cells share, unless it is there, and train on from a copy of it.
+    """Train the shared encoder unless it exists, then continue training a copy for each cell.
 
-    From scratch there is none, and each cell stands alone.
+    From scratch there is no shared encoder, and cells are independent.
 
     Args:
-        result_of: trains one cell.
-        cells: which share an encoder, or cells from scratch.
+        result_of: function that trains one cell.
+        cells: cells that share an encoder, or cells from scratch.
         folders: their folders, in the same order.
-        device: where to compute, as torch names it.
-        ranks: that train the encoder together; the first alone trains on.
+        device: torch device.
+        ranks: the processes that train the encoder together. Only the first continues training.
     """
     if cells[0].start == "scratch":
 
@@ -171,7 +171,7 @@ def _outcomes(
 
 
 class SharedTraining:
-    """What cells of one encoder share: its cell of `pretrain`, images, folder and evaluations."""
+    """Data shared by cells with one encoder: `pretrain` cell, images, folder, evaluations."""
 
     def __init__(
         self, cells: Sequence[EncoderCell], folders: Folders, device: str, ranks: Ranks
@@ -199,11 +199,11 @@ class SharedTraining:
             self._elsewhere[name] = Evaluator(group, ranks.all_do(look))
 
     def evaluator_of(self, cell: EncoderCell) -> Evaluator:
-        """Return what evaluates the encoder for a cell, on the images that the cell names."""
+        """Return the evaluator for a cell, with the images that the cell uses."""
         return self._elsewhere.get(cell.evaluated_on, self.evaluator)
 
     def have_trained(self) -> None:
-        """Train the encoder unless it is there and valid; the first rank looks and claims."""
+        """Train the encoder unless a valid one exists; the first rank checks and claims."""
         home, ranks = self.home, self.ranks
         if ranks.first:
             home.drop_unusable(lambda: home.load_encoder(Online(self.cell), "cpu"))
@@ -229,7 +229,7 @@ class SharedTraining:
         """Return the trained encoder from its file.
 
         Raises:
-            DataFailure: it was trained on other images.
+            DataFailure: the encoder was trained on other images.
         """
         trained_on = self.home.provenance().get("dataset")
         if trained_on != self.fingerprint:
@@ -242,7 +242,7 @@ class SharedTraining:
         return online.to(self.device).to(memory_format=torch.channels_last)
 
     def train(self, heartbeat: Callable[[], None]) -> None:
-        """Train the encoder and write its folder; `heartbeat` is called after every step."""
+        """Train the encoder and write its folder; `heartbeat` is called after each step."""
         cell, home, evaluator, ranks = self.cell, self.home, self.evaluator, self.ranks
         watch = Stopwatch(cell, self.device)
         resumed_at = home.checkpoint_step() if ranks.first else None
@@ -269,10 +269,10 @@ class SharedTraining:
 
 
 def probe(cell: Pretrain, data: Path, device: str, clock: Clock) -> Spent:
-    """Time steps, what is watched each epoch, and the evaluations of the untrained encoder.
+    """Time steps, monitoring during training, and evaluations of the untrained encoder.
 
     Raises:
-        CellFailure: the cell could not be evaluated either.
+        CellFailure: the cell cannot be evaluated.
     """
     source = open_source(cell, data, device)
     evaluator = Evaluator([cell], evaluated_source(cell, source, data, device))

@@ -1,6 +1,6 @@
 """Contrastive pretraining on raw audio, and SUPERB's evaluation of the frozen encoder.
 
-DCL, App. 6, Table 16.
+Source: DCL, App. 6, Table 16.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -28,12 +28,12 @@ Pooled = Callable[[Tensor], Tensor]
 
 
 def run(cells: Sequence[Speech], folders: Folders, device: str) -> list[Outcome]:
-    """Train and evaluate each encoder; its history holds a line per epoch."""
+    """Train and evaluate each encoder; the history has one record per epoch."""
     return one_by_one(_result, cells, folders, device)
 
 
 def probe(cell: AnySpeech, data: Path, device: str, clock: Clock) -> Spent:
-    """Time steps, and features of a few recordings."""
+    """Time training steps and the features of a few recordings."""
     corpora = open_sets(cell, data)
     corpus, seconds = corpora[cell.recordings], 0.0
     if isinstance(cell, Speech):
@@ -50,7 +50,7 @@ def open_sets(cell: AnySpeech, data: Path) -> dict[str, Corpus]:
     """Return the recordings that a cell needs, by name.
 
     Raises:
-        DataError: a set is missing, or a recording of it cannot be heard.
+        DataError: a set is missing, or a recording cannot be read.
     """
     least = least_samples(cell.arch)
     return {
@@ -62,24 +62,24 @@ def open_sets(cell: AnySpeech, data: Path) -> dict[str, Corpus]:
 
 
 def untrained(cell: AnySpeech) -> torch.nn.Module:
-    """Return the network that the cell's seed begins with."""
+    """Return the initial network for the cell's seed."""
     whole = make_network(cell.arch, stream(cell.seed, Purpose.INIT, 0))
     network: torch.nn.Module = whole.wav2vec2
     return network
 
 
 def pooled_by(network: torch.nn.Module, cell: AnySpeech, device: str) -> Pooled:
-    """Return what pools the layers of a frozen network over time."""
+    """Return a function that averages the layers of a frozen network over time."""
     network = network.to(device).eval()
     longest, least = round(LONGEST_S * cell.sample_rate), least_samples(cell.arch)
     return lambda wave: pooled_layers(network, wave.to(device), longest, least)
 
 
 def accuracies(cell: AnySpeech, corpora: dict[str, Corpus], hear: Pooled) -> dict[str, float]:
-    """Return the accuracy of each task for which the recordings have labels, in percent.
+    """Return the accuracy, in percent, of each task with labels.
 
     Raises:
-        DataFailure: too few labels.
+        DataFailure: there are too few labels.
     """
     heard: dict[tuple[str, str, int], Tensor] = {}
 
@@ -131,10 +131,10 @@ def _result(cell: Speech, folder: CellFolder, data: Path, device: str) -> Result
 
 
 def fingerprints(corpora: dict[str, Corpus]) -> dict[str, str]:
-    """Return what provenance says of the recordings."""
+    """Return the provenance of the recordings."""
     return {"dataset": " ".join(corpus.fingerprint for corpus in corpora.values())}
 
 
 def mel_statistics(cell: AnySpeech) -> Pooled:
-    """Return what makes log-mel statistics of a wave, as one layer."""
+    """Return a function from a waveform to log-mel statistics, as a single layer."""
     return lambda wave: log_mel(wave, cell.sample_rate)[None]

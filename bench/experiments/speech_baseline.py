@@ -1,4 +1,4 @@
-"""Accuracies on speech with nothing learned and with labels, by the evaluation of `speech`."""
+"""Speech accuracies of trivial baselines and supervised training, evaluated like `speech`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,7 +23,7 @@ __all__ = ["probe", "run"]
 
 
 def run(cells: Sequence[SpeechBaseline], folders: Folders, device: str) -> list[Outcome]:
-    """Evaluate each baseline; the history of a training with labels holds a line per epoch."""
+    """Evaluate each baseline; the history of supervised training has one record per epoch."""
     return one_by_one(_result, cells, folders, device)
 
 

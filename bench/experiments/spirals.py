@@ -1,4 +1,4 @@
-"""Two spirals told apart after contrastive learning (mutual-information, App. G, Figure 6).
+"""Separation of two spirals after contrastive learning (mutual-information, App. G, Figure 6).
 
 Shapes: S stacked cells, B images of a batch, N training points (the bank), K negatives.
 """
@@ -24,7 +24,7 @@ SHOWN = 1000  # test points whose representation is kept for the figure
 
 
 def run(cells: Sequence[Spirals], folders: Sequence[CellFolder], device: str) -> list[Outcome]:
-    """Train the encoders, then predict the spiral from their output by logistic regression."""
+    """Train the encoders, then predict the spiral from their outputs by logistic regression."""
     encoders = SpiralEncoders(cells, device)
     failures = train_stack(encoders, folders, steps=cells[0].iterations, record_every=RECORD_EVERY)
     results = encoders.results([folder.history() for folder in folders])
@@ -32,7 +32,7 @@ def run(cells: Sequence[Spirals], folders: Sequence[CellFolder], device: str) ->
 
 
 class SpiralEncoders:
-    """The encoders of a stack of cells, their banks, their optimiser; half the points train."""
+    """Encoders of a stack of cells, memory banks and optimiser; half the points are trained on."""
 
     def __init__(self, cells: Sequence[Spirals], device: str) -> None:
         """Draw points and weights from the seeds; the bank begins with the points' outputs."""
@@ -70,9 +70,9 @@ class SpiralEncoders:
         """Return the points with U(0, eta) added to each coordinate (App. G).
 
         Args:
-            points: (..., 2).
-            step: training step, for the noise.
-            which: which of the two views.
+            points: shape (..., 2).
+            step: training step, which determines the noise.
+            which: index of the view, 0 or 1.
         """
         shape = points.shape[1:]
         draws = (stream(c.seed, Purpose.TRAIN, step, which) for c in self.cells)
@@ -91,7 +91,7 @@ class SpiralEncoders:
         self.loss = loss_S.detach()
 
     def batch(self, step: int) -> Tensor:
-        """Return the rows of a step's batch for each cell, shape (S, B); an epoch has all rows."""
+        """Return the indices of a step's batch for each cell, (S, B), without repeats per epoch."""
         size = min(self.first.batch_size, self.train_count)
         epoch, index = divmod(step, self.train_count // size)
         batch = slice(index * size, (index + 1) * size)
@@ -138,7 +138,7 @@ class SpiralEncoders:
 
     @torch.no_grad()
     def results(self, histories: list[list[dict[str, float]]]) -> list[Result]:
-        """Return the transfer accuracy on the clean test points and the final training loss."""
+        """Return the transfer accuracy on noise-free test points and the final training loss."""
         z = self.embed(self.points).cpu().numpy()
         half = self.train_count
         out = []

@@ -1,6 +1,6 @@
-"""Image classifiers by cross-entropy and its relatives, tested after every epoch.
+"""Image classifiers trained with cross-entropy or variants, tested after every epoch.
 
-DCL, App. 7, Table 17; dual temperature, Sec. E, Table 2.
+Sources: DCL, App. 7, Table 17; dual temperature, Sec. E, Table 2.
 """
 
 from collections.abc import Sequence
@@ -22,12 +22,12 @@ from bench.train.supervised import SupervisedTraining
 
 
 def run(cells: Sequence[Supervised], folders: Folders, device: str) -> list[Outcome]:
-    """Train each classifier; its history holds a line per epoch."""
+    """Train each classifier; its history has one record per epoch."""
     return one_by_one(_result, cells, folders, device)
 
 
 def probe(cell: Supervised, data: Path, device: str, clock: Clock) -> Spent:
-    """Time steps, and the test after each epoch."""
+    """Time training steps and the test after each epoch."""
     source = open_source(cell, data, device)
     training = SupervisedTraining(cell, source, device)
     image_s = forward_s(training.online, source, clock)

@@ -1,4 +1,4 @@
-"""Deterministic kernels on a GPU, and seconds: of a whole cell, and of a few steps for probes."""
+"""Deterministic GPU kernels, and timing of complete cells and of probes."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -24,15 +24,16 @@ FEW = 16  # images of such a pass
 
 
 def clock_for(cell: Cell, device: str) -> Clock:
-    """Return what tells seconds: of this process where it alone computes, so that other load of
-    the machine does not count; else those on the wall.
+    """Return a clock in seconds: process time or wall time.
+
+    Process time is used if only this process computes, because other load does not affect it.
     """
     alone = device == "cpu" and not streams(cell.settings.get("dataset", ""))
     return time.process_time if alone else time.perf_counter
 
 
 class Stopwatch:
-    """Seconds of computing a cell, for its provenance."""
+    """Timer of a cell's computation, for its provenance."""
 
     def __init__(self, cell: Cell, device: str) -> None:
         """Begin to count."""
@@ -41,13 +42,12 @@ class Stopwatch:
         self._cpu = time.process_time() if alone else None
 
     def record(self, stack: int = 1) -> dict[str, float]:
-        """Return when it began and each cell's share of the seconds so far.
+        """Return the start time and each cell's share of the elapsed seconds.
 
-        Those of the processor too, which other load of the machine does not lengthen, where this
-        process alone computes.
+        Processor time, which other load does not affect, is included if only this process computes.
 
         Args:
-            stack: cells that share them.
+            stack: number of cells that share the time.
         """
         times = {"began": self.began, "wall_s": (time.monotonic() - self._wall) / stack}
         if self._cpu is not None:
@@ -56,7 +56,7 @@ class Stopwatch:
 
 
 def seconds_of(work: Callable[[], Any], clock: Clock) -> float:
-    """Return the seconds of some work, what it left to the GPU included."""
+    """Return the seconds of a function call, including its pending GPU work."""
     began = clock()
     work()
     if torch.cuda.is_initialized():
@@ -65,23 +65,23 @@ def seconds_of(work: Callable[[], Any], clock: Clock) -> float:
 
 
 def seconds_unless_long(work: Callable[[], Any], clock: Clock, *, expected_s: float) -> float:
-    """Return the seconds of some work; where more than LONGEST_S are expected, those.
+    """Return the seconds of a function call, or the prediction if it exceeds LONGEST_S.
 
     Args:
-        work: what is timed.
-        clock: gives the time in seconds.
+        work: function to time.
+        clock: function that returns seconds.
         expected_s: predicted seconds.
     """
     return seconds_of(work, clock) if expected_s <= LONGEST_S else expected_s
 
 
 def forward_s(network: nn.Module, source: ImageSource, clock: Clock) -> float:
-    """Return the seconds of the forward pass of one image, from a few images.
+    """Return the seconds of one image's forward pass, measured on a few images.
 
     Args:
-        network: takes images as the source gives them.
+        network: network for images from the source.
         source: the cell's images.
-        clock: tells seconds.
+        clock: function that returns seconds.
     """
     (images,) = (batch[:FEW] for batch in islice(source.plain("train"), 1))
     network.eval()
@@ -91,12 +91,12 @@ def forward_s(network: nn.Module, source: ImageSource, clock: Clock) -> float:
 
 
 def steps_s(training: Trainable, clock: Clock, expected_s: float = 0.0) -> float:
-    """Return the seconds of all steps, from some of them, after two to warm up.
+    """Return the seconds of all steps, extrapolated from some after two warm-up steps.
 
     Args:
-        training: takes the steps.
-        clock: tells seconds.
-        expected_s: of one step; where that is more than LONGEST_S, none is timed.
+        training: object that performs the steps.
+        clock: function that returns seconds.
+        expected_s: predicted seconds of one step. Above LONGEST_S, no step is timed.
     """
     if expected_s > LONGEST_S:
         return training.steps * expected_s
@@ -115,12 +115,12 @@ def steps_s(training: Trainable, clock: Clock, expected_s: float = 0.0) -> float
 
 @contextmanager
 def deterministic(device: str) -> Iterator[None]:
-    """On a GPU take deterministic kernels; torch warns where there is none.
+    """Select deterministic GPU kernels; torch warns about operations without one.
 
-    Convolutions that stay in float32 may round their factors to TF32's 10 bits: like the device
-    itself that moves no more than rounding, so no setting of the cell names it. Products of
-    matrices keep float32: similarities over a small temperature, neighbours and views would feel
-    it. New memory is not filled, since nothing here reads what it has not written.
+    float32 convolutions may use TF32, with 10-bit mantissas. Like the choice of device, this
+    changes only rounding, so it is not a setting of the cell. Matrix products use full float32,
+    because similarities at small temperatures, neighbours and views are sensitive to rounding. New
+    memory is not initialised, because no code reads it before writing.
     """
     if device == "cpu":
         yield

@@ -1,6 +1,6 @@
-"""The test images' features of a trained encoder, as points in a plane.
+"""t-SNE maps of the test images' features from a trained encoder.
 
-The map is t-SNE (van der Maaten and Hinton 2008), by scikit-learn.
+The implementation of t-SNE (van der Maaten and Hinton 2008) is scikit-learn's.
 """
 
 from collections.abc import Sequence
@@ -27,14 +27,15 @@ SEEDS = 2**31
 
 
 def tsne(x_mD: Array, *, perplexity: float, seed: int) -> tuple[Array, float]:
-    """Return points in a plane, shape (m, 2), float32, and the divergence that is left, in nats.
+    """Return 2-d points, shape (m, 2), float32, and the final KL divergence, in nats.
 
-    Near points have near features; distances and sizes of groups mean nothing.
+    Nearby points have similar features. Distances between groups and sizes of groups cannot be
+    interpreted.
 
     Args:
         x_mD: features, shape (m, D).
-        perplexity: how many neighbours a point is close to; below m.
-        seed: of the draws that the first two principal components do not decide.
+        perplexity: effective number of neighbours, below m.
+        seed: random seed. The initial points are the first two principal components.
 
     Raises:
         ValueError: the perplexity is not below the number of points.
@@ -49,10 +50,10 @@ def tsne(x_mD: Array, *, perplexity: float, seed: int) -> tuple[Array, float]:
 def run(
     cells: Sequence[TSNE], folders: Folders, device: str, ranks: Ranks = ALONE
 ) -> list[Outcome]:
-    """Train the encoder that the cells share, unless it is there, and map its features.
+    """Train the shared encoder unless it exists, and map its features.
 
     Args:
-        cells: cells of one encoder: equal `training_id`.
+        cells: cells with one encoder (equal `training_id`).
         folders: their folders, in the same order.
         device: where to compute, as torch names it.
         ranks: the processes that train together; each calls this.

@@ -23,10 +23,10 @@ FRESH = 1  # key of the samples that training never saw; the training samples ha
 def run(
     cells: Sequence[VinceGaussian], folders: Sequence[CellFolder], device: str
 ) -> list[Outcome]:
-    """Train the encoders, then estimate both bounds on the training samples and on fresh ones.
+    """Train the encoders, then estimate both bounds on training samples and on fresh ones.
 
     Args:
-        cells: cells that may be stacked: equal `stack_key`.
+        cells: cells that may be stacked (equal `stack_key`).
         folders: their folders, in the same order.
         device: where to compute, as torch names it.
     """
@@ -40,7 +40,7 @@ def run(
 
 
 class GaussianEncoders:
-    """The encoders g_theta (of x) and g_phi (of y) of a stack of cells, banks and optimiser."""
+    """Encoders g_theta (of x) and g_phi (of y) of a stack of cells, with banks and optimiser."""
 
     def __init__(self, cells: Sequence[VinceGaussian], device: str) -> None:
         """Draw data and weights from the seeds; the bank begins with the representations of y."""
@@ -67,7 +67,7 @@ class GaussianEncoders:
 
     @property
     def steps_per_epoch(self) -> int:
-        """Batches of an epoch, the last one smaller if need be."""
+        """Batches per epoch; the last one may be smaller."""
         return -(-self.first.dataset_size // self.first.batch_size)
 
     def samples(self, key: int) -> tuple[Tensor, Tensor]:
@@ -104,7 +104,7 @@ class GaussianEncoders:
             )
 
     def batch(self, step: int) -> Tensor:
-        """Return the rows of a step's batch for each cell, shape (S, B)."""
+        """Return the sample indices of a step's batch for each cell, shape (S, B)."""
         epoch, index = divmod(step, self.steps_per_epoch)
         size, samples = self.first.batch_size, self.first.dataset_size
         batch = slice(index * size, (index + 1) * size)
@@ -121,21 +121,21 @@ class GaussianEncoders:
         *,
         restricted: bool = True,
     ) -> Tensor:
-        """Return InfoNCE of each pair against drawn negatives, shape (S, B).
+        """Return InfoNCE of each pair with random negatives, shape (S, B), in nats.
 
-        The bank (in evaluation: the representations themselves) is ranked by L2 distance to the
-        representation of y_1, its own entry left out; K negatives are drawn independently from
-        the nearest `valid_percent` (from everything if not `restricted`), as q_T of Cor. 4.1.1
-        is a product of independent draws.
+        The bank, or in evaluation the representations, is sorted by L2 distance to the
+        representation of y_1, excluding its own entry. K negatives are drawn independently from the
+        nearest `valid_percent` (from all entries if not `restricted`), because q_T in Cor. 4.1.1 is
+        a product of independent distributions.
 
         Args:
             query: representations of x, unit-free, shape (S, B, D).
-            key: those of the y that belong to them, shape (S, B, D).
-            rows_SB: the rows of the pairs among the samples, int64.
-            keys_SND: representations of all y, or the bank, which negatives are taken from.
-            purpose: TRAIN ranks the bank, EVALUATE the keys themselves.
-            step: with the purpose, the key of the random draw of negatives.
-            restricted: whether negatives come from the nearest `valid_percent` alone.
+            key: representations of the paired y, shape (S, B, D).
+            rows_SB: sample indices of the pairs, int64, shape (S, B).
+            keys_SND: representations of all y, or the bank: the source of negatives.
+            purpose: TRAIN sorts the bank, EVALUATE sorts the keys.
+            step: together with the purpose, identifies the random stream of negatives.
+            restricted: whether negatives come only from the nearest `valid_percent`.
         """
         ranked = self.bank if purpose == Purpose.TRAIN else keys_SND
         sims = []
@@ -150,16 +150,16 @@ class GaussianEncoders:
         return infonce((query * key).sum(-1), torch.stack(sims), tau=self.first.tau)
 
     def measure(self) -> list[dict[str, float]]:
-        """Return the last step's bound, log(1 + K) - loss."""
+        """Return the last step's bound, log(1 + K) - loss, in nats."""
         bound = mi_lower_bound(self.loss, candidates=1 + self.first.K)
         return [{"mi_lower_bound": value} for value in bound.tolist()]
 
     @torch.no_grad()
     def estimates(self) -> list[dict[str, float]]:
-        """Return the bounds of the trained encoders, each the mean of `eval_repeats` draws.
+        """Return the bounds of the trained encoders in nats, averaged over `eval_repeats` draws.
 
-        `vince_bound_*` draws negatives as in training, `infonce_bound_*` from everything; `*_train`
-        uses the training samples, `*_fresh` as many new ones.
+        `vince_bound_*` draws negatives as in training, `infonce_bound_*` from all entries.
+        `*_train` uses the training samples, `*_fresh` equally many new ones.
         """
         metrics: list[dict[str, float]] = [{"mi_true": vince_mi()} for _ in self.cells]
         rows = torch.arange(self.first.dataset_size, device=self.device).expand(len(self.cells), -1)
@@ -182,16 +182,16 @@ class GaussianEncoders:
 
 
 def nearest(bank_ND: Tensor, centre_BD: Tensor, own_B: Tensor, percent: float) -> Tensor:
-    """Return the bank rows nearest to each centre, in no order, its own row left out.
+    """Return the indices of the bank rows nearest to each centre, unsorted, excluding its own row.
 
     Args:
         bank_ND: the bank.
-        centre_BD: the representations that distances are taken from.
+        centre_BD: the representations from which distances are measured.
         own_B: the bank row of each centre.
-        percent: how many rows count as near, of the N - 1 others, rounded.
+        percent: percentage of the N - 1 other rows to return, rounded.
 
     Returns:
-        Row numbers, shape (B, eligible).
+        Row indices, shape (B, eligible).
     """
     rows = bank_ND.shape[0]
     eligible = max(1, round(percent / 100 * (rows - 1)))

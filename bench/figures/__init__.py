@@ -1,1 +1,1 @@
-"""Tables in, axes out: `draw_*(frame, ax)` draw measured and published values and nothing else."""
+"""Figures: functions `draw_*(frame, ax)` that draw measured and published values."""

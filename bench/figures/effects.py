@@ -1,7 +1,7 @@
-"""Effects and a line at 0: published ones as open circles, measured ones with their intervals.
+"""Effect plots: published effects as open circles, measured ones with intervals, a line at 0.
 
-Effects in other projects' numbers are open triangles. A contrast, which differs in more than what
-is compared, is not drawn: a figure has no room for what else differs.
+Effects of other projects are open triangles. Contrasts, whose sides differ in further settings, are
+not drawn.
 """
 
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ MOST_LEVEL = 6  # names of places that are not turned
 
 @dataclass
 class EffectPanel:
-    """Effects that share an axis of effects, and the place of each along the other axis."""
+    """Effects with a common effect axis, and their positions along the other axis."""
 
     title: str
     rows: list[ComparedEffect]
@@ -53,10 +53,10 @@ class EffectPanel:
 
 
 def draw_effects(effects: Sequence[ComparedEffect]) -> Canvas | None:
-    """Return the effects of an artifact at one scale or several; None if none is measured.
+    """Return the figure of an artifact's effects at one or more scales; None if none is measured.
 
-    Where a setting has several numbers there is a panel for each contrast, over that setting; else
-    one for each metric, with a line for each effect.
+    If a setting has several numbers, there is one panel per contrast, with this setting as an axis.
+    Otherwise, there is one panel per metric, with one line per effect.
     """
     rows = shown_effects(effects)
     if not rows:
@@ -75,7 +75,7 @@ def draw_effects(effects: Sequence[ComparedEffect]) -> Canvas | None:
 
 
 def effect_panels(rows: Sequence[ComparedEffect]) -> tuple[str | None, list[EffectPanel]]:
-    """Return the setting that effects stand over, None for one line each, and the panels."""
+    """Return the panels and the setting on their axis, or None for one line per effect."""
     axis = _axis(rows)
     panels = _panels(rows, axis)
     if axis and (len(panels) > MOST_PANELS or all(len(p.places) == 1 for p in panels)):
@@ -85,13 +85,13 @@ def effect_panels(rows: Sequence[ComparedEffect]) -> tuple[str | None, list[Effe
 
 
 def draw_panel(panel: EffectPanel, ax: Axes, scales: Sequence[str], *, upright: bool) -> Axes:
-    """Draw the effects of a panel, each at its place.
+    """Draw the effects of a panel at their positions.
 
     Args:
-        panel: the effects and their places.
-        ax: where to draw.
-        scales: all scales in the figure: those at one place stand next to each other.
-        upright: effects upwards and places to the right; else effects to the right.
+        panel: the effects and their positions.
+        ax: axes to draw on.
+        scales: all scales in the figure. Scales at one position are drawn side by side.
+        upright: whether effects are on the vertical axis.
     """
     (ax.axhline if upright else ax.axvline)(0, color=GREY, lw=0.8, zorder=1)
     at = [float(panel.places.index(name)) for name in panel.names]

@@ -1,4 +1,4 @@
-"""Forest plots of effects, published, by others and measured here: of a question, or of all."""
+"""Forest plots of effects: published, by other projects and measured here."""
 
 from collections.abc import Sequence
 from itertools import accumulate
@@ -27,21 +27,22 @@ LABELS = {
 
 
 def draw_forest(rows: Sequence[EffectRow]) -> Canvas:
-    """Return the plot of effects that share a unit, one or more, each with its data set.
+    """Return a plot of effects with the same unit, each with its data set.
 
     Args:
-        rows: in the order from top to bottom.
+        rows: effects from top to bottom.
     """
     return _drawn([(_name(row), [row]) for row in rows], "differences of means", TEXT_IN)
 
 
 def draw_overview(found: Sequence[Findings]) -> Canvas | None:
-    """Return the plot with a line for each question whose effects are points of accuracy.
+    """Return a plot with one line per question about accuracy differences.
 
-    A line has the question's leading effects: one published, one here, and others' that count.
+    A line has the question's leading effects: one published, one measured here, and the counted
+    ones of other projects.
 
     Args:
-        found: what is known of each question, in the order from top to bottom.
+        found: findings of the questions, from top to bottom.
     """
     lines = []
     for one in found:

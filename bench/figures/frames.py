@@ -1,4 +1,4 @@
-"""Finished cells as the table that a figure draws: which cells, lines and panels."""
+"""Tables of finished cells for figures: selection of cells, lines and panels."""
 
 import json
 from collections import Counter
@@ -27,11 +27,11 @@ Row = dict[str, Any]
 
 
 def chosen_by(choice: DrawnCells, cells: Sequence[Cell]) -> Callable[[Cell], bool]:
-    """Return what says whether a cell is one that a figure draws.
+    """Return a predicate that selects the cells of a figure.
 
     Args:
-        choice: what the figure says.
-        cells: all cells of the scale, done or not: the largest value of a setting is theirs.
+        choice: selection in the figure's definition.
+        cells: all cells of the scale, finished or not; they define the largest value of a setting.
     """
 
     def fits(cell: Cell) -> bool:
@@ -43,7 +43,7 @@ def chosen_by(choice: DrawnCells, cells: Sequence[Cell]) -> Callable[[Cell], boo
 
 
 def is_allowed(allowed: Any, value: Any) -> bool:
-    """Whether a value is the one allowed, or one of them."""
+    """Return whether a value equals the allowed value, or is one of several."""
     return value in allowed if isinstance(allowed, list) else bool(value == allowed)
 
 
@@ -56,28 +56,28 @@ def _of(cell: Cell, setting: str) -> Any:
 
 
 def line_column(figure: Figure) -> str | None:
-    """Return the name of the column that tells lines apart."""
+    """Return the name of the column that distinguishes lines."""
     if figure.twin:
         return QUANTITY
     return SERIES if figure.series else (", ".join(figure.line_names) or None)
 
 
 def panel_column(figure: Figure) -> str | None:
-    """Return the name of the column that tells panels apart."""
+    """Return the name of the column that distinguishes panels."""
     return ", ".join(figure.panel_names) or None
 
 
 def panel_title(figure: Figure, value: Any) -> str:
-    """Return the title of the panel of a value; empty without panels."""
+    """Return the title of a panel; empty without panels."""
     if len(figure.panel_names) == 1:
         return f"{figure.panel_names[0]} = {value_text(value)}"
     return str(value) if figure.panel_names else ""
 
 
 def label_of(names: Sequence[str], values: Row) -> Any:
-    """Return what names a line or a panel: a setting's value, or several with the numbers' names.
+    """Return the label of a line or panel: the value of a setting, or several with names.
 
-    Settings that have no meaning are left out where there are several.
+    If there are several settings, those that do not apply are omitted.
     """
     if len(names) == 1:
         value = values.get(names[0])
@@ -95,19 +95,19 @@ def measured(
     rooms: Rooms | None = None,
     failed: Failed = (),
 ) -> pd.DataFrame:
-    """Return a row per cell, or per record of its history, that has the quantity.
+    """Return one row per cell, or per history record, that has the quantity.
 
-    Columns: x and y of the figure by their names, what tells lines and panels apart, `reference`,
-    the quantity's `ribbon`, `seed`, `dataset`, and for points `point`, equal for cells that differ
-    in the seed alone; ROOM_COLUMNS. Lines have a row without y for each planned cell that is not
-    done, with the reason in FAILED if it failed.
+    Columns: x and y of the figure by name, the columns that distinguish lines and panels,
+    `reference`, the quantity's `ribbon`, `seed`, `dataset` and ROOM_COLUMNS. For points, `point` is
+    equal for cells that differ only in the seed. For lines, each unfinished cell has a row without
+    y, with the reason in FAILED if it failed.
 
     Args:
-        figure: what is drawn.
-        quantity: its own, or one beside.
+        figure: definition of the figure.
+        quantity: the figure's own quantity or an additional one.
         cells: all cells of the scale.
-        done: the finished ones.
-        rooms: of the scale; None: it has none.
+        done: the finished cells.
+        rooms: headroom of the accuracies at the scale; None if there is none.
         failed: the cells that failed.
     """
     cells = cells or [cell for cell, _ in done]
@@ -127,12 +127,12 @@ def measured(
 
 
 def has_points(figure: Figure, cells: Sequence[Cell], done: Done) -> bool:
-    """Return whether `measured` holds a number; reads no more results than it takes to know.
+    """Return whether `measured` has a number, reading as few results as possible.
 
     Args:
-        figure: what is drawn.
+        figure: definition of the figure.
         cells: all cells of the scale.
-        done: the finished ones.
+        done: the finished cells.
     """
     cells = cells or [cell for cell, _ in done]
     return any(
@@ -143,13 +143,13 @@ def has_points(figure: Figure, cells: Sequence[Cell], done: Done) -> bool:
 
 
 def notes_on(figure: Figure, cells: Sequence[Cell], done: Done, failed: Failed) -> list[str]:
-    """Return why cells of a figure are not shown, or not to be believed, in a line each.
+    """Return one line per reason why cells of a figure are not shown or unreliable.
 
     Args:
-        figure: what is drawn.
+        figure: definition of the figure.
         cells: all cells of the scale.
-        done: the finished ones.
-        failed: those that failed.
+        done: the finished cells.
+        failed: the failed cells.
     """
     within = chosen_by(figure, cells or [cell for cell, _ in done])
     reasons = Counter(reason for cell, reason in failed if within(cell))
@@ -222,13 +222,13 @@ def _measured_rows(
 
 
 def room_of_row(metric: str, cell: Cell, rooms: Rooms, *, watched: bool) -> dict[str, Any]:
-    """Return the columns of a cell's row that `draw_room` reads; none if there is no room.
+    """Return the columns of a cell's row for `draw_room`; empty without headroom.
 
     Args:
-        metric: what is drawn.
-        cell: whose row it is.
-        rooms: of the scale.
-        watched: whether the metric is of the history, whose kNN may have another protocol.
+        metric: the drawn metric.
+        cell: the cell of the row.
+        rooms: headroom of the accuracies at the scale.
+        watched: whether the metric comes from the history, whose kNN may use another protocol.
     """
     if watched and not (isinstance(cell, Pretrain) and cell.is_watched_as_evaluated):
         return {}

@@ -1,4 +1,4 @@
-"""Figures of gains: how far cells lie above a baseline, against a setting or a metric."""
+"""Figures of gains: lead of cells over a baseline, against a setting or a metric."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ from bench.suites.shipped import shipped_suites
 
 @dataclass(frozen=True)
 class Gain:
-    """One group of cells over its baseline."""
+    """Lead of one group of cells over its baseline."""
 
     line: Any  # of the settings that tell lines apart
     panel: Any  # of those that tell panels apart
@@ -43,15 +43,15 @@ class Gain:
 
     @property
     def is_at_setting(self) -> bool:
-        """Whether it lies at a setting, which has no seeds, and not at a metric."""
+        """Whether its position is a setting, which does not vary over seeds, and not a metric."""
         return self.across.n == 0
 
 
 class Gains(OfCells, draw="gains"):
-    """How far cells lie above a baseline, against a setting or what the baseline measured.
+    """Figure of leads over a baseline, against a setting or a metric of the baseline.
 
-    Effects that bear on the figure's question are drawn where a panel has their settings:
-    published ones as dashed lines, those of other projects as open triangles.
+    Effects for the figure's question are drawn in panels with their settings: published effects as
+    dashed lines, those of other projects as open triangles.
     """
 
     @classmethod
@@ -61,18 +61,18 @@ class Gains(OfCells, draw="gains"):
 
     @classmethod
     def canvas(cls, figure: Figure, cells: Sequence[Cell], done: Done, scale: str) -> Canvas | None:
-        """Draw a point for each gain, with both intervals."""
+        """Draw one point per gain, with both intervals."""
         found = cls.found(figure, Measured(scale, cells, done))
         return cls._canvas(figure, found) if found else None
 
     @staticmethod
     def found(figure: Figure, measured: Measured) -> list[Gain]:
-        """Return the gains that a figure draws.
+        """Return the gains of a figure.
 
         Args:
-            figure: its `baseline` names the settings of the cells that a gain is taken over; the
-                other values of the same settings are the other sides.
-            measured: the cells of a suite at a scale, and the finished ones among them.
+            figure: definition of the figure. Its `baseline` gives the settings of the baseline
+                cells. Cells with other values of these settings are compared with them.
+            measured: all cells of a suite at a scale and the metrics of the finished ones.
         """
         within = chosen_by(figure, measured.cells)
         is_base = chosen_by(DrawnCells(where=dict(figure.baseline)), [])

@@ -1,7 +1,7 @@
-"""The kinds of figures, one class each; gains stand in `gains.py`.
+"""Kinds of figures, one class each; gains are in `gains.py`.
 
-A new kind is a class here, with the word of a suite's `draw`, and a line in `KINDS` of
-`suites/figure.py`, which says what its x names and which keys it may have.
+A new kind needs a class here, named by `draw` in suites, and an entry in `KINDS` of
+`suites/figure.py`, which defines its x axis and its keys.
 """
 
 from abc import ABC, abstractmethod
@@ -54,7 +54,7 @@ KEY_SCALE = 3  # of a scatter's points in its legend
 
 
 def line_label(by: str | None, name: Any) -> str:
-    """Return what a legend says of a line."""
+    """Return the legend label of a line."""
     if by is None:
         return "measured"
     if not isinstance(name, str):
@@ -72,7 +72,7 @@ DrawnByName = dict[Any, tuple[pd.DataFrame, Style]]
 
 @dataclass(frozen=True, kw_only=True)
 class Curves(ABC):
-    """A kind of figure of metrics: one line, or one kind of points, a value of `by`.
+    """Figures of metrics, with one line or one kind of points per value of `by`.
 
     Lines are means over seeds with their 95 % t-intervals.
     """
@@ -90,11 +90,11 @@ class Curves(ABC):
         KINDS[draw] = cls
 
     def draw(self, frame: pd.DataFrame, ax: Axes) -> Axes:
-        """Draw the lines; of many some are named and the others are drawn at once.
+        """Draw the lines; if there are many, only some have labels.
 
         Args:
-            frame: a row a cell, or a record of its history, with the columns and `seed`.
-            ax: where to draw.
+            frame: one row per cell or history record, with the columns x, y, by and `seed`.
+            ax: axes to draw on.
         """
         names = self._names(frame)
         looks, named = styles(names), named_lines(names)
@@ -139,12 +139,12 @@ class Curves(ABC):
             ax.plot(dashed[self.x], dashed["mean"], color=style.colour, ls="--", lw=0.9, label=told)
 
     def draw_printed(self, points: pd.DataFrame, ax: Axes, *, joined: bool = False) -> Axes:
-        """Draw published values as open markers; grey where the paper does not say of which line.
+        """Draw published values as open markers; grey if the paper does not name the line.
 
         Args:
-            points: a row a published value, with the columns x, by and value.
-            ax: where to draw.
-            joined: with a thin line through them.
+            points: one row per published value, with the columns x, by and value.
+            ax: axes to draw on.
+            joined: whether to connect them by a thin line.
         """
         looks = styles(self._names(points))
         if self.by is not None:
@@ -165,8 +165,8 @@ class Curves(ABC):
         """Draw other projects' numbers as open triangles in the colours of their lines.
 
         Args:
-            points: a row a number, with the columns x, by and value.
-            ax: where to draw.
+            points: one row per number, with the columns x, by and value.
+            ax: axes to draw on.
         """
         for name, style in styles(self._names(points)).items():
             rows = self._rows(points, name)
@@ -194,7 +194,7 @@ class Curves(ABC):
 
 
 class Lines(Curves, draw="lines"):
-    """A metric over a setting. Where nothing was measured (nan) the line is interrupted."""
+    """A metric against a setting; lines have gaps at missing values (NaN)."""
 
     def _draw(self, lines: DrawnByName, ax: Axes) -> None:
         means = [self._line(rows) for rows, _ in lines.values()]
@@ -210,7 +210,7 @@ class Lines(Curves, draw="lines"):
 
 
 class History(Curves, draw="history"):
-    """A metric over training, intervals as bands; a ribbon is drawn around any number of lines."""
+    """A metric during training, with intervals as bands and ribbons around groups of lines."""
 
     most_intervals = 4  # more of them hide each other
 
@@ -232,9 +232,9 @@ class History(Curves, draw="history"):
 
 
 class Points(Curves, draw="points"):
-    """One metric against another: a point for the cells that differ in the seed alone.
+    """One metric against another, with one point per group of cells that differ only in the seed.
 
-    The column `point` says which rows belong together.
+    The column `point` identifies the group of a row.
     """
 
     def _draw(self, lines: DrawnByName, ax: Axes) -> None:
@@ -249,7 +249,7 @@ class Points(Curves, draw="points"):
 
 
 class OfCells(ABC):
-    """A kind of figure that draws its whole canvas, from finished cells."""
+    """Base class of figures that draw the whole canvas from finished cells."""
 
     def __init_subclass__(cls, draw: str | None = None) -> None:
         """Register the kind by the word of a suite's `draw`; None: it is a base of kinds."""
@@ -259,26 +259,26 @@ class OfCells(ABC):
     @classmethod
     @abstractmethod
     def is_drawable(cls, figure: Figure, cells: Sequence[Cell], done: Done) -> bool:
-        """Whether the finished cells hold what the figure needs.
+        """Return whether the finished cells have the required results.
 
         Args:
-            figure: what the suite asks for.
+            figure: definition of the figure.
             cells: all cells of the selection.
-            done: the finished ones.
+            done: the finished cells.
         """
 
     @classmethod
     @abstractmethod
     def canvas(cls, figure: Figure, cells: Sequence[Cell], done: Done, scale: str) -> Canvas | None:
-        """Return the figure; None if it is not drawable. `scale` is the name of the scale."""
+        """Return the figure at the scale named `scale`; None if it is not drawable."""
 
 
 class OfArrays(OfCells):
-    """A kind of figure of arrays that cells keep."""
+    """Base class of figures of stored arrays."""
 
     @classmethod
     def is_drawable(cls, figure: Figure, cells: Sequence[Cell], done: Done) -> bool:
-        """Whether any finished cell has the arrays."""
+        """Return whether any finished cell has the arrays."""
         return bool(cls.drawable(figure, cells, done))
 
     @classmethod
@@ -295,12 +295,12 @@ class OfArrays(OfCells):
 
     @classmethod
     def drawable(cls, figure: Figure, cells: Sequence[Cell], done: Done) -> Done:
-        """Return the finished cells that the figure draws and that have its arrays.
+        """Return the selected finished cells that have the arrays.
 
         Args:
-            figure: what the suite asks for.
+            figure: definition of the figure.
             cells: all cells of the selection.
-            done: the finished ones.
+            done: the finished cells.
         """
         within = chosen_by(figure, cells or [cell for cell, _ in done])
         return [
@@ -319,7 +319,7 @@ class OfArrays(OfCells):
 
 
 class Scatter(OfArrays, draw="scatter"):
-    """Points in a plane by their class, for the lowest seed; one panel a value of `panels`."""
+    """Points in a plane, coloured by class, for the lowest seed; a panel per value of `panels`."""
 
     @classmethod
     def _canvas(cls, figure: Figure, done: Done) -> Canvas:
@@ -350,12 +350,12 @@ class Scatter(OfArrays, draw="scatter"):
 
     @staticmethod
     def draw(points: np.ndarray[Any, Any], labels: np.ndarray[Any, Any], ax: Axes) -> Axes:
-        """Draw 2-d points by their class; thousands of them, so vector files hold them as pixels.
+        """Draw 2-d points by class; vector files contain them as a bitmap, since there are many.
 
         Args:
-            points: (n, 2).
-            labels: class of each point, (n,).
-            ax: where to draw.
+            points: shape (n, 2).
+            labels: class of each point, shape (n,).
+            ax: axes to draw on.
         """
         names = {f"class {label}": label for label in sorted(set(labels.tolist()))}
         for name, style in styles(list(names)).items():
@@ -377,11 +377,11 @@ class Scatter(OfArrays, draw="scatter"):
 
 
 class Distribution(OfArrays, draw="distribution"):
-    """Shares in equal bins of [0, 1] as densities: means over seeds, a line a value of `by`."""
+    """Histograms over [0, 1] as densities: means over seeds, one line per value of `by`."""
 
     @classmethod
     def drawable(cls, figure: Figure, cells: Sequence[Cell], done: Done) -> Done:
-        """Return the cells whose arrays have as many bins as most of them."""
+        """Return the cells whose arrays have the most common number of bins."""
         drawable = super().drawable(figure, cells, done)
         counts = Counter(len(kept.arrays[figure.y]) for _, kept in drawable).most_common(1)
         return [
@@ -410,8 +410,8 @@ class Distribution(OfArrays, draw="distribution"):
         """Draw densities over equal bins of [0, 1], means over seeds.
 
         Args:
-            shares: of the bins, which sum to 1, of each seed; by the value of `by`.
-            ax: where to draw.
+            shares: share of each bin for each seed, with sum 1, by the value of `by`.
+            ax: axes to draw on.
             by: the setting that distinguishes outlines.
         """
         for (name, curves), style in zip(shares.items(), styles([*shares]).values(), strict=True):

@@ -1,4 +1,4 @@
-"""The canvas of a figure: panels in rows, axes that agree, ticks and legends that fit; files."""
+"""Canvas of a figure: panels, axes, ticks, legends and output files."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ METADATA: dict[str, dict[str, Any]] = {  # without dates and versions
 
 @dataclass(frozen=True)
 class PanelPlace:
-    """Where one panel's lines are drawn, and with which axis."""
+    """Position of one panel's lines and their axis."""
 
     title: str
     y_label: str
@@ -59,14 +59,14 @@ def make_canvas(
     a_row: int = PANELS_A_ROW,
     size: tuple[float, float] | None = None,
 ) -> tuple[Canvas, list[Axes]]:
-    """Return a canvas with an axes for each place.
+    """Return a canvas with axes for each panel.
 
     Args:
-        places: of the panels, in order.
-        x_label: of all.
-        one_x: panels share the axis across too.
-        a_row: panels in a row, at most.
-        size: width and height of a panel; None: as pages have them.
+        places: positions of the panels, in order.
+        x_label: label of the horizontal axis of all panels.
+        one_x: whether panels also share the horizontal axis.
+        a_row: maximum number of panels per row.
+        size: width and height of a panel in inches; None means the size on pages.
     """
     rows = -(-len(places) // a_row)
     columns = -(-len(places) // rows)
@@ -94,12 +94,12 @@ def make_canvas(
 
 
 def place_ticks(ax: Axes, values: Sequence[float], *, log: bool) -> None:
-    """Put ticks at the values drawn; of those whose labels would touch, the later are left out.
+    """Put ticks at the drawn values, omitting those whose labels would overlap.
 
     Args:
-        ax: with its lines drawn.
-        values: along x, in order.
-        log: a logarithmic axis; one that holds 0 is linear near it.
+        ax: axes with all lines.
+        values: values on the horizontal axis, in order.
+        log: whether the axis is logarithmic. If it contains 0, it is linear near 0.
     """
     if log and min(values) > 0:
         ax.set_xscale("log", base=2)
@@ -140,20 +140,20 @@ def _apart(at: np.ndarray[Any, Any], widths: Sequence[float]) -> list[int]:
 
 
 def limit_percent(ax: Axes) -> None:
-    """End an accuracy's axis where accuracies end."""
+    """Limit an accuracy's axis to 0 to 100 %."""
     low, high = ax.get_ylim()
     ax.set_ylim(max(low, PERCENT[0]), min(high, PERCENT[1]))
 
 
 def widen(ax: Axes, like: Axes) -> None:
-    """Let an axis upwards span as much as another one at least, so that slopes compare."""
+    """Make a vertical axis span at least as much as another one, so slopes are comparable."""
     (low, high), (first, last) = ax.get_ylim(), like.get_ylim()
     more = max(0.0, (last - first) - (high - low)) / 2
     ax.set_ylim(low - more, high + more)
 
 
 def few_ticks(ax: Axes, steps: Sequence[float] | None = None) -> None:
-    """Put a few ticks along x: whole numbers of steps, the steps themselves where they are few."""
+    """Put a few integer ticks on the horizontal axis; every step if there are few."""
     if steps is not None and len(steps) <= FEW:
         ax.set_xticks(steps, [f"{step:g}" for step in steps])
     else:
@@ -169,14 +169,14 @@ def add_legend(
     order: Sequence[str] = (),
     scale: float = 1,
 ) -> None:
-    """Put what the lines are, and what their intervals are, below all panels.
+    """Add a legend below all panels that describes lines and intervals.
 
     Args:
-        canvas: grows by the lines of the legend beyond the first.
-        axes: with the lines.
-        title: what the intervals are; may have several lines.
-        order: of labels; others follow, published ones last.
-        scale: of markers in the legend.
+        canvas: the canvas; its height grows by the legend's lines after the first.
+        axes: axes with the lines.
+        title: description of the intervals; may have several lines.
+        order: order of labels. Other labels follow, published ones last.
+        scale: size factor of markers in the legend.
     """
     handles: dict[str, Any] = {}
     for ax in axes:
@@ -198,7 +198,7 @@ def add_legend(
 
 
 def add_notes(canvas: Canvas, notes: Sequence[str]) -> None:
-    """Add lines to what stands above the legend's lines; the canvas grows by them."""
+    """Add lines above the legend; the canvas grows by them."""
     width, height = canvas.get_size_inches()
     lines = [line for note in notes for line in _wrapped(note, width)]
     if lines and canvas.legends:
@@ -212,11 +212,11 @@ def _wrapped(text: str, width: float) -> list[str]:
 
 
 def sources_text(numbers: Iterable[tuple[str, str]], width: float) -> str:
-    """Return whose the numbers of other projects are, by data set, in lines that follow a title.
+    """Return the sources of other projects' numbers by data set, as lines of a legend title.
 
     Args:
-        numbers: data set and source of each; none gives no line.
-        width: of the figure, in inches.
+        numbers: data set and source of each number; empty gives no line.
+        width: width of the figure, in inches.
     """
     sources: dict[str, list[str]] = {}
     for data, source in dict.fromkeys(numbers):
@@ -228,18 +228,18 @@ def sources_text(numbers: Iterable[tuple[str, str]], width: float) -> str:
 
 
 def seeds_text(counts: Iterable[int]) -> str:
-    """Return of how many seeds means are: `n = 3`, `n = 1 to 3`."""
+    """Return the number of seeds per mean as text: `n = 3`, `n = 1 to 3`."""
     low, *_, high = sorted([*counts] * 2)
     return f"n = {low}" if low == high else f"n = {low} to {high}"
 
 
 def save(canvas: Canvas, stem: Path, formats: Sequence[str] = ("svg", "png")) -> list[Path]:
-    """Write the figure, the same bytes for the same figure; return the files.
+    """Write the figure reproducibly, byte for byte; return the files.
 
     Args:
         canvas: the figure.
-        stem: path without ending.
-        formats: endings: svg, png, pdf.
+        stem: path without suffix.
+        formats: file suffixes: svg, png, pdf.
     """
     stem.parent.mkdir(parents=True, exist_ok=True)
     with look():
@@ -253,9 +253,9 @@ def save(canvas: Canvas, stem: Path, formats: Sequence[str] = ("svg", "png")) ->
 
 
 def make_plain(canvas: Canvas) -> None:
-    """Let a dollar be a dollar in every text, and write out what no page shows.
+    """Show dollar signs literally in all texts, and replace characters that pages cannot show.
 
-    Powers of ten on a logarithmic axis stay powers.
+    Powers of ten on a logarithmic axis stay unchanged.
     """
     powers = {
         id(label)

@@ -1,4 +1,4 @@
-"""What curves are made of: means with intervals, single seeds, unnamed lines, floor and ceiling."""
+"""Elements of curves: means with intervals, single seeds, unlabelled lines and baselines."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -24,29 +24,29 @@ Item = TypeVar("Item")
 
 
 def ordered(values: Iterable[Any]) -> list[Any]:
-    """Return the distinct values, numbers before words."""
+    """Return the distinct values, numbers before text."""
     return sorted(set(values), key=lambda value: (isinstance(value, str), value))
 
 
 def evenly(items: Sequence[Item], few: int) -> list[Item]:
-    """Return so many of the items from the first to the last, as evenly spaced as possible."""
+    """Return this many items from the first to the last, as evenly spaced as possible."""
     return [items[i] for i in np.linspace(0, len(items) - 1, few).round().astype(int)]
 
 
 def named_lines(names: Sequence[Item]) -> list[Item]:
-    """Return the lines that have a marker, an interval and a name: all, unless they are many."""
+    """Return the lines with a marker, interval and label: all, unless there are too many."""
     return list(names) if len(names) <= MOST_LINES else evenly(names, NAMED_LINES)
 
 
 def summarise(frame: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
     """Return mean, low, high and n over the rows of each x.
 
-    low = high = mean for one value; all are nan where no row has one.
+    For one value, low = high = mean. Without values, all are NaN.
 
     Args:
         frame: one row per seed and x.
         x: column to group by.
-        y: column of the numbers.
+        y: column of the values.
     """
     values = frame.groupby(x, sort=True)[y]
     n, mean, std = values.count(), values.mean(), values.std()
@@ -56,9 +56,9 @@ def summarise(frame: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
 
 
 def interval_drawn(line: pd.DataFrame, y: str) -> pd.DataFrame:
-    """Return a `summarise` with the interval that is drawn: none below LEAST_SEEDS seeds.
+    """Return a `summarise` with drawable intervals: none below LEAST_SEEDS seeds.
 
-    An accuracy's ends at 0 and 100 %.
+    Intervals of accuracies end at 0 and 100 %.
     """
     few = line["n"] < LEAST_SEEDS
     low, high = (line[end].where(~few, line["mean"]) for end in ("low", "high"))
@@ -68,22 +68,22 @@ def interval_drawn(line: pd.DataFrame, y: str) -> pd.DataFrame:
 
 
 def bars(line: pd.DataFrame) -> np.ndarray[Any, Any]:
-    """Return how far the interval of a `summarise` reaches below and above the mean."""
+    """Return the distances from the mean to the ends of a `summarise` interval."""
     return np.array([line["mean"] - line["low"], line["high"] - line["mean"]])
 
 
 def draw_seeds(
     rows: pd.DataFrame, ax: Axes, *, x: str, y: str, style: Style, group: str | None = None
 ) -> None:
-    """Draw each of two seeds as a point, since two of them make no interval.
+    """Draw two seeds as single points, because two seeds give no useful interval.
 
     Args:
-        rows: one for each cell.
+        rows: one row per cell.
         ax: where to draw.
-        x: the column across.
-        y: the column upwards.
-        style: of the points.
-        group: the column that is equal for cells that differ in the seed alone; None for `x`.
+        x: column of the horizontal axis.
+        y: column of the vertical axis.
+        style: style of the points.
+        group: column that is equal for cells that differ only in the seed; None means `x`.
     """
     counts = rows.groupby(group or x)[y].transform("count")
     few = rows[(counts > 1) & (counts < LEAST_SEEDS)]
@@ -95,10 +95,10 @@ def draw_seeds(
 
 
 def widths_apart(means: Sequence["pd.Series[float]"]) -> list[float]:
-    """Return the width of each line: a line that would hide behind another is wider.
+    """Return the width of each line; a line hidden behind another is wider.
 
     Args:
-        means: of each line in the order of drawing, by the values along x.
+        means: means of each line by x, in the order of drawing.
     """
     span = max((s.max() for s in means), default=0.0) - min((s.min() for s in means), default=0.0)
     thin, wide = WIDTHS
@@ -119,15 +119,15 @@ def _hides(upper: "pd.Series[float]", lower: "pd.Series[float]", near: float) ->
 def draw_unnamed(
     frame: pd.DataFrame, ax: Axes, *, x: str, y: str, by: str, looks: Mapping[Any, Style]
 ) -> None:
-    """Draw the means over seeds as thin lines behind those with a name, all of them at once.
+    """Draw the means over seeds of unlabelled lines, thin and behind the labelled ones.
 
     Args:
-        frame: the rows of these lines alone.
+        frame: the rows of these lines.
         ax: where to draw.
         x: column of the horizontal axis.
         y: column of the metric.
         by: column that distinguishes the lines.
-        looks: their styles, by name.
+        looks: styles of the lines, by name.
     """
     means = frame[frame[y].notna()].groupby([by, x])[y].mean().reset_index()
     lines = {name: line[[x, y]].to_numpy() for name, line in means.groupby(by)}
@@ -140,15 +140,15 @@ def draw_unnamed(
 
 
 def draw_room(frame: pd.DataFrame, ax: Axes, x: str | None) -> Axes:
-    """Draw the floor dotted and the ceiling dash-dotted, in grey.
+    """Draw the trivial baseline dotted and the supervised accuracy dash-dotted, in grey.
 
-    Where they differ they follow x, if that alone moves them; else they are the room that all cells
-    have: from the highest floor to the lowest ceiling.
+    They follow x if only x changes them. Otherwise, the highest trivial baseline and the lowest
+    supervised accuracy of all cells are drawn.
 
     Args:
-        frame: a row a cell, with the columns x and, where there is room, ROOM_COLUMNS.
+        frame: one row per cell, with the column x and, if there is headroom, ROOM_COLUMNS.
         ax: where to draw.
-        x: the setting along the axis; None: a metric is.
+        x: the setting on the horizontal axis; None if a metric is on it.
     """
     if "floor" not in frame:
         return ax

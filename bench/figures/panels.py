@@ -47,7 +47,7 @@ from bench.suites.suite import Suite
 
 @dataclass(frozen=True)
 class Panel:
-    """What one panel shows."""
+    """Content of one panel."""
 
     place: PanelPlace
     value: Any  # of the settings that tell panels apart
@@ -57,7 +57,7 @@ class Panel:
 
     @property
     def printed(self) -> pd.DataFrame:
-        """The points that the paper prints."""
+        """The published points."""
         return self.points if SOURCE not in self.points else self.points[self.points[SOURCE].isna()]
 
     @property
@@ -78,22 +78,21 @@ def draw_figure(  # noqa: PLR0913  # what is drawn, from what, and what stands b
     published: bool = True,
     failed: Failed = (),
 ) -> Canvas | None:
-    """Return the figure, or None if none of the results it needs is there.
+    """Return the figure, or None if none of its results exist.
 
-    Lines have gaps where cells are missing that would measure something, and crosses below where
-    cells failed.
+    Lines have gaps at missing cells. Crosses at the bottom mark failed cells.
 
     Args:
-        figure: what is drawn.
-        suite: the suite, with the stand-ins of the scale.
-        cells: all of the scale.
+        figure: definition of the figure.
+        suite: the suite, with the replaced settings of the scale.
+        cells: all cells of the scale.
         done: the finished ones.
-        paper: the suite's.
-        scale: its name: points of a scale may share a variance.
-        rooms: of the scale: an accuracy has its floor and ceiling drawn.
-        published: whether the cells follow the published protocol: published values of their data
-            set are then drawn among the measured ones, others in a panel of their own.
-        failed: the cells that failed.
+        paper: the suite's paper.
+        scale: name of the scale, whose points may share a variance.
+        rooms: headroom of the scale. Figures of accuracies show its two ends.
+        published: whether the cells follow the published protocol. If so, published values on their
+            data set are drawn in the same panel, otherwise in a separate one.
+        failed: the failed cells.
     """
     with look():
         kind = KINDS[figure.draw]
@@ -113,9 +112,9 @@ def draw_figure(  # noqa: PLR0913  # what is drawn, from what, and what stands b
 
 
 def can_be_drawn(figure: Figure, cells: Sequence[Cell], done: Done) -> bool:
-    """Whether the results hold what the figure needs.
+    """Return whether the results are sufficient for the figure.
 
-    A history of one line, where its cells have several to compare, shows nothing of the comparison.
+    A history with one line is not sufficient if the planned cells have several lines to compare.
 
     Args:
         figure: what the suite asks for.

@@ -1,4 +1,4 @@
-"""Printed values as points of a figure, and other projects' numbers of the same rows."""
+"""Published values as points of a figure, and other projects' numbers for them."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -19,10 +19,10 @@ SOURCE = "by others: source"  # the column that only other projects' numbers hav
 
 
 def printed(figure: Figure, suite: Suite, paper: Paper) -> pd.DataFrame:
-    """Return the published values that have a place in the figure, empty without any.
+    """Return the published values with a position in the figure; empty if there are none.
 
-    Columns: x, what tells lines and panels apart, `dataset` and `value`. A value printed as a gain
-    over another published value gives a point too, where a comparison of the suite says over which.
+    Columns: x, the columns that distinguish lines and panels, `dataset` and `value`. A value
+    published as a gain is converted to a point if a comparison of the suite names its baseline.
 
     Args:
         figure: what the suite asks for.
@@ -61,12 +61,12 @@ def _rows(figure: Figure, suite: Suite, paper: Paper, artifact: str) -> list[Row
 
 
 def by_others(figure: Figure, suite: Suite, paper: Paper) -> pd.DataFrame:
-    """Return other projects' numbers of the printed metric, each at its published row's place.
+    """Return other projects' numbers for the metric, at the positions of the published rows.
 
-    Where a stand-in is drawn, published values and these numbers both keep the paper's metric.
+    If another metric is drawn instead, published values and these numbers keep the paper's metric.
 
-    They have the row's method, loss, data set and metric, and its settings as far as they are
-    stated. The columns are those of `printed` and SOURCE; a number is there once.
+    They agree with the row in method, loss, data set, metric and all stated settings. The columns
+    are those of `printed` and SOURCE. Each number occurs once.
 
     Args:
         figure: what the suite asks for.

@@ -1,4 +1,4 @@
-"""One look: colours, markers and dashes fixed by name, readable in print and without colour."""
+"""Common style: fixed colours, markers and dashes by name, readable without colour."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -53,7 +53,7 @@ _RC: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Style:
-    """How one line is told from the others."""
+    """Colour, marker and dashes of one line."""
 
     colour: Any
     marker: str
@@ -62,7 +62,7 @@ class Style:
 
 @contextmanager
 def look() -> Iterator[None]:
-    """Draw in the project's style within the block."""
+    """Context manager that applies the project's style."""
     with mpl.rc_context():
         mpl.rcdefaults()  # whatever a matplotlibrc of the user says
         mpl.rcParams.update(_RC)
@@ -70,10 +70,10 @@ def look() -> Iterator[None]:
 
 
 def styles(names: Sequence[Any]) -> dict[Any, Style]:
-    """Return the style of each name: words have their own in any figure, numbers a sequence.
+    """Return the style of each name: fixed for words, a sequence for numbers.
 
-    A word that is not known, such as `eqco, alpha = 64`, has that of its beginning or, where
-    another word has that colour, the next that none of the others has.
+    An unknown word, such as `eqco, alpha = 64`, gets the style of its first word. If another name
+    already has this colour, it gets the next free one.
     """
     words = [name for name in names if isinstance(name, str)]
     numbers = [name for name in names if not isinstance(name, str)]

@@ -1,1 +1,1 @@
-"""Files: written whole or not at all, read strictly."""
+"""File input and output: complete writes and strict reads."""

@@ -1,4 +1,4 @@
-"""Files that appear whole: a reader finds the old one or the new one, never a half."""
+"""Atomic file writes: readers see the old or the new file, never a partial one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 
 @contextmanager
 def disk_failures(path: Path) -> Iterator[None]:
-    """Turn the errors of `DISK` into a `DiskFailure` that names the path; others stay."""
+    """Convert the errors of `DISK` to a `DiskFailure` with the path; pass on others."""
     try:
         yield
     except OSError as fault:
@@ -36,7 +36,7 @@ def disk_failures(path: Path) -> Iterator[None]:
 
 
 def raise_if_disk_failed(fault: Exception, path: Path | None = None) -> None:
-    """Raise a `DiskFailure` if that is what an error means."""
+    """Raise a `DiskFailure` if the error is a disk failure."""
     if isinstance(fault, OSError) and fault.errno in DISK:
         where = path or fault.filename or "a file"
         raise DiskFailure(
@@ -46,16 +46,16 @@ def raise_if_disk_failed(fault: Exception, path: Path | None = None) -> None:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file; create the folder if need be."""
+    """Write a file atomically; create the folder if needed."""
     with whole_file(path) as file:
         file.write(content)
 
 
 def copy_whole(source: Path, path: Path, *, sync: bool = True) -> None:
-    """Copy a file; create the folder if need be.
+    """Copy a file atomically; create the folder if needed.
 
     Args:
-        sync: wait for the disk; otherwise the caller must do so (`os.sync`).
+        sync: whether to wait for the disk. Otherwise the caller must do so (`os.sync`).
     """
     with source.open("rb") as origin, whole_file(path, sync=sync) as file:
         shutil.copyfileobj(origin, file, COPY_BYTES)
@@ -63,9 +63,9 @@ def copy_whole(source: Path, path: Path, *, sync: bool = True) -> None:
 
 @contextmanager
 def only_writer(folder: Path) -> Iterator[None]:
-    """Wait until no other process writes into a folder, which is created if need be.
+    """Lock a folder for writing, after creating it if needed; wait for other processes.
 
-    The lock ends with its process. Where the file system has no locks, nobody waits.
+    The lock ends with its process. On file systems without locks, there is no waiting.
     """
     with disk_failures(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -80,10 +80,10 @@ def only_writer(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def whole_file(path: Path, *, sync: bool = True) -> Iterator[BinaryIO]:
-    """Write by temporary file, fsync and rename, in a folder that is created if need be.
+    """Write with a temporary file, fsync and rename; create the folder if needed.
 
-    Yields the file to write to. An error leaves what was there before. That the name outlives a
-    crash of the machine is sure after `sync_folder` alone.
+    It yields the file to write to. An error leaves the old file unchanged. Only `sync_folder`
+    guarantees that the new name survives a crash of the machine.
     """
     partial = _partial(path)
     with disk_failures(path):
@@ -103,10 +103,10 @@ def whole_file(path: Path, *, sync: bool = True) -> Iterator[BinaryIO]:
 
 
 def write_new(path: Path, content: bytes) -> bool:
-    """Write a file that must not exist yet; return False if somebody else was first.
+    """Write a file that must not exist; return False if another process was first.
 
-    The content is complete at the moment the name appears: a hard link is made to a finished
-    temporary file, which fails if the name is taken.
+    The file appears with its complete content: a hard link to a finished temporary file, which
+    fails if the name exists.
     """
     partial = _partial(path)
     with disk_failures(path):
@@ -125,7 +125,7 @@ def write_new(path: Path, content: bytes) -> bool:
 
 
 def to_npz(arrays: dict[str, np.ndarray[Any, Any]]) -> bytes:
-    """Return arrays as a compressed npz archive: the same bytes for the same arrays."""
+    """Return arrays as a compressed npz archive, with equal bytes for equal arrays."""
     import numpy as np  # here alone, so that `bench status` need not load it
 
     buffer = io.BytesIO()
@@ -134,16 +134,16 @@ def to_npz(arrays: dict[str, np.ndarray[Any, Any]]) -> bytes:
 
 
 def to_json(record: Any) -> bytes:
-    """Return canonical JSON: sorted keys, one key a line, a newline at the end."""
+    """Return canonical JSON: sorted keys, one key per line, a final newline."""
     return (json.dumps(record, sort_keys=True, indent=1, allow_nan=False) + "\n").encode()
 
 
 def read_json(path: Path | str, most_bytes: int = MOST_BYTES_OF_JSON) -> Any:
-    """Return the file's JSON, None if there is no such file.
+    """Return the content of a JSON file; None if the file does not exist.
 
     Raises:
-        Damaged: it is not a regular file of at most so many bytes, or no JSON of finite numbers.
-        StoreError: it cannot be read.
+        Damaged: the file is not regular, too large, or not JSON with finite numbers.
+        StoreError: the file cannot be read.
     """
     content = read_regular(path, most_bytes)
     if content is None:
@@ -164,7 +164,7 @@ def _sync(file: BinaryIO) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make sure that the names in a folder outlive a crash of the machine."""
+    """Ensure that the names in a folder survive a crash of the machine."""
     with disk_failures(folder):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -1,4 +1,4 @@
-"""What a person should know while a command goes on: one line each, on standard error."""
+"""Messages to the user during a command: one line each, on standard error."""
 
 import sys
 
@@ -8,22 +8,22 @@ _said: set[str] = set()
 
 
 def tell(text: str) -> None:
-    """Print a line, nothing in which a terminal obeys."""
+    """Print a line without terminal control characters."""
     print(f"bench: {plain_text(text)}", file=sys.stderr)
 
 
 def tell_once(text: str) -> None:
-    """Print a line; the same line once a command."""
+    """Print a line, at most once per command."""
     if text not in _said:
         _said.add(text)
         tell(text)
 
 
 def warn(text: str) -> None:
-    """Print a warning; the same one once a command."""
+    """Print a warning, at most once per command."""
     tell_once(f"warning: {text}")
 
 
 def forget_warnings() -> None:
-    """Begin a command: lines of a former one in this process may be said again."""
+    """Start a command: lines of earlier commands in this process may be printed again."""
     _said.clear()

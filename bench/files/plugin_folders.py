@@ -1,4 +1,4 @@
-"""Folders of YAML files that installed packages bring: suites, methods, papers."""
+"""Folders of YAML files from installed packages: suites, methods and papers."""
 
 import re
 from functools import cache
@@ -15,7 +15,7 @@ GROUPS: tuple[EntryPointGroup, ...] = get_args(EntryPointGroup)
 
 
 class PluginFolder(NamedTuple):
-    """A folder of YAML files that an installed package names."""
+    """A folder of YAML files from an installed package."""
 
     plugin: str  # name and version of the distribution
     path: Path
@@ -23,10 +23,10 @@ class PluginFolder(NamedTuple):
 
 @cache
 def plugin_folders(group: EntryPointGroup) -> tuple[PluginFolder, ...]:
-    """Return the folders of a group in the order of their packages; no package is imported.
+    """Return the folders of a group in package order; no package is imported.
 
     Raises:
-        SuiteError: an entry point names no folder of an installed package.
+        SuiteError: an entry point does not name a folder of an installed package.
     """
     return tuple(sorted({_folder_of(point) for point in entry_points(group=group)}))
 

@@ -1,4 +1,4 @@
-"""Reading files that may be damaged: only regular files of bounded size, and finite JSON."""
+"""Reading of files that may be damaged: regular files of limited size, and finite JSON."""
 
 import errno
 import hashlib
@@ -19,11 +19,11 @@ MOST_DIGITS = 40  # of a whole number
 
 
 def check_regular(path: Path | str, most_bytes: int | None = None) -> os.stat_result | None:
-    """Return the status of a file, None if there is none; links to regular files are such files.
+    """Return the status of a file; None if it does not exist; links to regular files are allowed.
 
     Raises:
-        Damaged: it is a folder, a pipe or a device, a link to nothing, or larger than `most_bytes`.
-        StoreError: the system does not say.
+        Damaged: the path is a folder, pipe, device or broken link, or larger than `most_bytes`.
+        StoreError: the status cannot be read.
     """
     try:
         status = os.stat(path)
@@ -42,10 +42,10 @@ def check_regular(path: Path | str, most_bytes: int | None = None) -> os.stat_re
 
 
 def read_regular(path: Path | str, most_bytes: int) -> bytes | None:
-    """Return what is in a regular file; None if there is no such file.
+    """Return the content of a regular file; None if it does not exist.
 
     Raises:
-        Damaged: it is not a regular file, or larger than `most_bytes`.
+        Damaged: the file is not regular, or larger than `most_bytes`.
         StoreError: it cannot be read.
     """
     if not check_regular(path, most_bytes):
@@ -69,22 +69,22 @@ def _pieces(path: Path | str) -> Iterator[bytes]:
 
 
 def sha256_of(content: bytes) -> str:
-    """Return the SHA-256 of some bytes, as 64 hex digits."""
+    """Return the SHA-256 of bytes as 64 hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
 
 
 def sha256_of_file(path: Path | str) -> str | None:
-    """Return the SHA-256 of a regular file, as 64 hex digits; None if there is no such file.
+    """Return the SHA-256 of a regular file as 64 hexadecimal digits; None if it does not exist.
 
     Raises:
-        Damaged: it is not a regular file.
+        Damaged: the file is not regular.
         StoreError: it cannot be read.
     """
     return sha256_of_regular(path) if check_regular(path) else None
 
 
 def sha256_of_regular(path: Path | str) -> str | None:
-    """Return the SHA-256 of a file that `check_regular` has found; None if it was removed since.
+    """Return the SHA-256 of a file checked by `check_regular`; None if it was removed.
 
     Raises:
         StoreError: it cannot be read.
@@ -101,15 +101,15 @@ def sha256_of_regular(path: Path | str) -> str | None:
 
 
 def check_zip(path: Path) -> bool:
-    """Check the CRC-32 of every member of a zip file, which PyTorch and numpy write.
+    """Check the CRC-32 of every member of a zip file, such as PyTorch and numpy write.
 
-    PyTorch itself loads altered numbers without complaint.
+    PyTorch does not check it when loading.
 
     Returns:
-        Whether there is such a file.
+        Whether the file exists.
 
     Raises:
-        Damaged: it is not what was written, or not a regular file.
+        Damaged: the file is corrupt or not regular.
     """
     if not check_regular(path):
         return False
@@ -128,10 +128,10 @@ def _unread(path: Path | str, fault: OSError) -> StoreError:
 
 
 def parse_json(content: bytes) -> Any:
-    """Return the value of UTF-8 JSON whose numbers are finite.
+    """Return the value of UTF-8 JSON with finite numbers.
 
     Raises:
-        ValueError: it is not that, or is nested too deeply.
+        ValueError: the text is not such JSON, or is nested too deeply.
     """
     try:
         value = _DECODER.decode(content.decode())
@@ -143,7 +143,7 @@ def parse_json(content: bytes) -> Any:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value of `parse_json` is a number; true and false are none."""
+    """Return whether a value of `parse_json` is a number; booleans are not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

@@ -1,4 +1,4 @@
-"""pydantic's complaints as one line each: file, key path, value found, rule or near match."""
+"""pydantic errors as single lines: file, key path, value, and rule or near match."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,13 +40,13 @@ def explain(
     places: dict[str, str] | None = None,
     root: type[BaseModel] | None = None,
 ) -> str:
-    """Return one line for the first complaint.
+    """Return one line for the first error.
 
     Args:
-        error: what pydantic found.
-        path: the file.
-        places: key path of each setting, where the record was put together from several.
-        root: the record that the file as a whole is, to name the keys allowed at a place.
+        error: the pydantic error.
+        path: path of the file.
+        places: key path of each setting, for a record merged from several places.
+        root: record type of the whole file, which defines the allowed keys.
     """
     worst = _worst(error)
     steps = [str(step) for step in worst["loc"]]
@@ -66,13 +66,13 @@ def explain(
 def complaints(
     error: ValidationError, root: type[BaseModel]
 ) -> Iterator[tuple[tuple[int | str, ...], str]]:
-    """Yield the place and the text of every complaint.
+    """Yield the key path and the text of every error.
 
-    Where a key is unknown no key is called missing: it may be the one misspelt.
+    If a key is unknown, missing keys are not reported, because the key may be misspelt.
 
     Args:
-        error: what pydantic found.
-        root: the record that the file as a whole is, to name the keys allowed at a place.
+        error: the pydantic error.
+        root: record type of the whole file, which defines the allowed keys.
     """
     faults = error.errors(include_url=False)
     misspelt = {fault["loc"][:-1] for fault in faults if fault["type"] == "extra_forbidden"}

@@ -1,4 +1,4 @@
-"""Reading YAML: size, encoding, numbers of YAML 1.2, keys given twice."""
+"""YAML input: size, encoding, YAML 1.2 numbers and duplicate keys."""
 
 import re
 from collections.abc import Iterable
@@ -26,16 +26,17 @@ _PLAIN = ("null", "str", "seq", "map")  # tags of plain data that need no check
 
 
 class Loader(_Base):  # type: ignore[misc]
-    """Plain data alone, with the numbers of YAML 1.2; a key given twice is an error.
+    """Loader for plain data with YAML 1.2 numbers; a duplicate key is an error.
 
-    YAML 1.1, which PyYAML follows, reads 5e-4 as text, 010 as eight, 1:30 as ninety, and dates.
+    PyYAML follows YAML 1.1, which reads 5e-4 as text, 010 as eight, 1:30 as ninety, and parses
+    dates.
     """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> Any:
         """Return the mapping of a node.
 
         Raises:
-            ConstructorError: it has a key twice.
+            ConstructorError: a key occurs twice.
         """
         seen = set()
         for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
@@ -47,10 +48,10 @@ class Loader(_Base):  # type: ignore[misc]
 
 
 def construct_value(loader: Any, node: yaml.ScalarNode) -> bool | int | float:
-    """Return the number or truth value of a node; -0.0 is 0.0.
+    """Return the number or boolean of a node; -0.0 becomes 0.0.
 
     Raises:
-        ConstructorError: its tag says that it is one, and it is none.
+        ConstructorError: the value does not match its tag.
     """
     kind, text = node.tag.removeprefix(_TAG), str(loader.construct_scalar(node))
     if not _FORMS[kind].match(text):
@@ -77,16 +78,16 @@ Loader.add_implicit_resolver(_TAG + "float", _FORMS["float"], list("-+.012345678
 
 
 def load_yaml(path: Path, error: type[BenchError], loader: Any = Loader) -> Any:
-    """Return the plain data of the file.
+    """Return the plain data of a YAML file.
 
     Args:
-        path: the file.
-        error: class of the error that is raised.
-        loader: which YAML loader reads it.
+        path: path of the file.
+        error: class of the error to raise.
+        loader: YAML loader class.
 
     Raises:
-        BenchError: of the class given, in one line, for a file that is missing, too large, not
-            UTF-8, not YAML, has a key twice, or is nested deeper than MAX_DEPTH.
+        BenchError: an error of the given class. The file is missing, too large, not UTF-8, not
+            YAML, has a duplicate key, or is nested deeper than MAX_DEPTH.
     """
     try:
         raw = path.read_bytes()
@@ -108,10 +109,10 @@ def load_yaml(path: Path, error: type[BenchError], loader: Any = Loader) -> Any:
 
 
 def line_of(path: Path, keys: Iterable[int | str]) -> int:
-    """Return the line, from 1, of the last of these keys that a file of plain YAML has.
+    """Return the line, from 1, of the last of these keys that exists in a plain YAML file.
 
     Args:
-        path: a file that `load_yaml` reads.
+        path: path of a file for `load_yaml`.
         keys: a key of a mapping or a position in a list at each level.
     """
     node: Any = yaml.compose(path.read_text(encoding="utf-8"), Loader)
@@ -144,7 +145,7 @@ def _check_depth(text: str) -> None:
 
 
 def yaml_files(folder: Path) -> list[Path]:
-    """Return the YAML files of a folder in the order of their names; none if it does not exist."""
+    """Return the YAML files of a folder sorted by name; empty if the folder does not exist."""
     files = sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")])
     return [path for path in files if path.is_file()]
 
@@ -156,7 +157,7 @@ def _one_line(fault: yaml.YAMLError) -> str:
 
 
 def scalar(text: str) -> Any:
-    """Return the value that a piece of YAML text stands for: 64 is a number, bank is text."""
+    """Return the value of a YAML scalar: the text `64` gives a number, `bank` gives text."""
     try:
         _check_depth(text)
         value = yaml.load(text, Loader)

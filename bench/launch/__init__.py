@@ -1,1 +1,1 @@
-"""Missing cells -> units of work -> workers: in this process, or a local queue of slots."""
+"""Run missing cells: in this process, in local workers, or as Slurm jobs."""

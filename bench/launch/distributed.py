@@ -1,6 +1,6 @@
-"""Ranks that compute each cell together: the first takes cells and leads, the others follow.
+"""Ranks that compute each cell together: the first claims cells, the others follow.
 
-Experimental: it has never run on several GPUs or machines (see `bench.experimental`).
+This module is experimental: it has not run on several GPUs or machines (see `bench.experimental`).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -27,20 +27,20 @@ ComputeWithRanks = Callable[[Assignment], None]
 
 
 class OutOfStep(LaunchError):
-    """The first rank failed and the others did not, so they no longer work on the same step."""
+    """Raised if the first rank failed and others did not, so the ranks are out of step."""
 
 
 @contextmanager
 def leading(cells: Sequence[Cell], store: Store, data: Path) -> Iterator[ComputeWithRanks | None]:
-    """Join the ranks; yield a function that computes to the first, None to the others at the end.
+    """Join the ranks; yield a compute function on the first rank, and None on others at the end.
 
     Args:
-        cells: the same on all ranks.
+        cells: the cells, equal on all ranks.
         data: the folder of data sets.
 
     Raises:
-        LaunchError: so many ranks cannot compute these cells.
-        Interrupted: a rank was told to stop, or is gone; checkpoints are kept.
+        LaunchError: this number of ranks cannot compute these cells.
+        Interrupted: a rank was asked to stop or is lost; checkpoints are kept.
     """
     position = place()
     check_ranks(cells, position.world_size)
@@ -62,10 +62,10 @@ def leading(cells: Sequence[Cell], store: Store, data: Path) -> Iterator[Compute
 
 
 def gpu_of(position: ProcessPlace, gpus: Sequence[str]) -> str | None:
-    """Return the GPU of a rank, chosen by its number on this machine; None without GPUs.
+    """Return the GPU of a rank, by its number on this machine; None without GPUs.
 
     Raises:
-        LaunchError: there are fewer GPUs than ranks on this machine.
+        LaunchError: this machine has fewer GPUs than ranks.
     """
     if not gpus:
         return None

@@ -1,8 +1,8 @@
-"""Run workers on this machine: one per slot, each a long-lived process that submitit starts.
+"""Local workers: one long-lived process per slot, started by submitit.
 
 Workers claim cells in the store, so any number of launchers and workers can share one grid. A
-worker that dies is replaced. A cell that repeatedly kills its worker is given up. A Slurm job runs
-such a queue too.
+worker that dies is replaced. A cell that repeatedly kills its worker is recorded as failed. Slurm
+jobs also run such a queue.
 """
 
 import shutil
@@ -37,7 +37,7 @@ Report = Callable[[list[CellState]], bool]
 
 
 class LocalQueue:
-    """Keep one worker per slot busy until no cell is left to do."""
+    """Queue that keeps one worker per slot busy until no cell is left."""
 
     def __init__(self, assignment: Assignment, slots: Sequence[str | None]) -> None:
         """Prepare the queue; no worker is started yet.
@@ -54,12 +54,12 @@ class LocalQueue:
 
         Args:
             report: called with the current states; returns whether all cells are done or failed.
-            patient: wait for cells that other processes compute. If false, wait only for cells
-                that this Slurm job held on another machine before it was requeued.
+            patient: whether to wait for cells of other processes. If false, wait only for cells
+                that this Slurm job held before it was requeued.
 
         Raises:
-            LaunchError: workers die before they can do anything.
-            DiskFailure: a file cannot be written; the other workers are told to stop.
+            LaunchError: workers die at start.
+            DiskFailure: a file cannot be written. The other workers are stopped.
         """
         try:
             with listening() as must_stop:
@@ -104,7 +104,7 @@ class LocalQueue:
         return cast("Worker", job)
 
     def stop(self) -> None:
-        """Tell workers to stop (SIGTERM reaches them through submitit's controller) and wait."""
+        """Stop the workers with SIGTERM, through submitit's controller, and wait."""
         processes = [w._process for w in self.workers if w is not None and w._process is not None]
         for process in processes:
             process.terminate()

@@ -1,4 +1,4 @@
-"""How cells are run: the executor and its options, and what of them fits together."""
+"""Options of a run: the executor and its settings, with checks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ EXECUTORS = ("local", "inline", "slurm")
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How cells are run; nothing here moves a number."""
+    """Options of a run that do not affect results."""
 
     executor: str = "local"
     jobs: int | None = None
@@ -30,11 +30,11 @@ class RunOptions:
 
     @property
     def submits(self) -> bool:
-        """Whether jobs are submitted that compute the cells: to Slurm, or by another's executor."""
+        """Whether jobs are submitted, to Slurm or another submitit executor."""
         return self.executor not in ("local", "inline")
 
     def check(self) -> None:
-        """Raise a LaunchError if two of the settings have no meaning together."""
+        """Raise a LaunchError if two options exclude each other."""
         if self.executor not in EXECUTORS and self.executor not in (added := added_executors()):
             allowed = choices(self.executor, [*EXECUTORS, *added])
             raise LaunchError(f"--executor {self.executor}: unknown. {allowed}")
@@ -53,13 +53,13 @@ class RunOptions:
                 )
 
     def workers(self, jobs: int | None) -> list[str | None]:
-        """Return the workers that times are predicted for, each by its GPU or None."""
+        """Return the workers assumed by predictions: GPU or None for each."""
         if self.submits:
             return ["0" if load_profile(self.profile).gpus_per_node else None]
         return [None] if self.executor == "inline" else slots(jobs)
 
     def local_jobs(self, cells: Sequence[Cell], store: Store) -> int | None:
-        """Return how many workers compute, None: one per GPU or core; 0: this process does."""
+        """Return the number of workers; None: one per GPU or core; 0: only this process."""
         if self.executor == "inline":
             return 0
         if self.executor != "local" or self.pack is None:
@@ -68,10 +68,10 @@ class RunOptions:
         return min(self.jobs or 10**9, pack * len(visible_gpus()))
 
     def slurm_profile(self, cells: Sequence[Cell], store: Store) -> Profile:
-        """Return the profile with what the command line says, and `auto` looked up.
+        """Return the profile with command-line changes, and with `auto` resolved.
 
         Raises:
-            LaunchError: there is no such profile, or it does not fit the options.
+            LaunchError: the profile does not exist or contradicts the options.
         """
         profile = load_profile(self.profile)
         pack: int | str = profile.pack if self.pack is None else self.pack
@@ -88,7 +88,7 @@ class RunOptions:
 
 
 def check_ranks(cells: Sequence[Cell], world_size: int) -> None:
-    """Raise a LaunchError unless each cell can be computed by so many ranks."""
+    """Raise a LaunchError unless this many ranks can compute each cell."""
     for cell in cells:
         if fault := ranks_fault(cell, world_size):
             raise LaunchError(fault)
@@ -98,10 +98,11 @@ FILLED = 0.9  # of a GPU's memory, by workers that share it
 
 
 def misfits(cells: Sequence[Cell], store: Store, profile: Profile) -> dict[str, str]:
-    """Return why cells do not fit into the jobs of a profile, by their ids.
+    """Return the reason, by id, for each cell that does not fit into the profile's jobs.
 
-    A job of several ranks computes only cells whose batch divides among them. A worker's memory is
-    its share of the profile's `mem_gb`; what a cell takes is known from finished cells like it.
+    A job with several ranks needs cells whose batch size is divisible by their number. A worker has
+    an equal share of the profile's `mem_gb`. The memory of a cell is estimated from similar
+    finished cells.
     """
     if profile.ranks > 1:
         faults = {cell.id: ranks_fault(cell, profile.ranks) for cell in cells}
@@ -120,7 +121,7 @@ def misfits(cells: Sequence[Cell], store: Store, profile: Profile) -> dict[str, 
 
 
 def ranks_fault(cell: Cell, ranks: int) -> str | None:
-    """Return why a cell cannot be computed by so many ranks; None: it can."""
+    """Return why this many ranks cannot compute a cell; None if they can."""
     if cell.batch_over_ranks is None:
         return f"{cell.experiment} runs on one rank, found {ranks}: leave out torchrun or --ranks"
     if cell.batch_over_ranks % ranks:
@@ -129,13 +130,13 @@ def ranks_fault(cell: Cell, ranks: int) -> str | None:
 
 
 def automatic_pack(cells: Sequence[Cell], store: Store) -> int:
-    """Return how many workers may share a GPU, by what finished cells took of one.
+    """Return how many workers can share a GPU, from the usage of finished cells.
 
-    So many that their memory fills FILLED of it, and that it would be busy all the time; of several
-    experiments the least.
+    Their memory may fill the share FILLED, and the GPU should be busy all the time. For several
+    experiments, the smallest number is returned.
 
     Raises:
-        LaunchError: no finished cell of an experiment says.
+        LaunchError: an experiment has no finished cell with GPU usage.
     """
     least: list[int] = []
     for experiment in sorted({cell.experiment for cell in cells}):

@@ -1,8 +1,8 @@
-"""`bench plan --probe`: a few steps of each kind of cell that nothing is known of, timed.
+"""`bench plan --probe`: time a few steps of each kind of cell without known times.
 
-Through the code that computes cells, with their data, in throw-away folders: by the experiment's
-own probe, else by cutting the cells of a stack that a run would make. Only what
-`bench.estimate.history` keeps remains. Loads torch.
+Probes run the code and data of the cells in temporary folders. They use the experiment's own probe,
+or else shortened cells of a stack. Only the timings of `bench.estimate.history` are kept. This
+module imports torch.
 """
 
 import os
@@ -29,16 +29,16 @@ FIRST_CUT = 1 / 512
 
 
 def probe(stack: Stack, data: Path, gpu: str | None, machine: str) -> Timing:
-    """Return how long a cell of one kind will take here.
+    """Return the predicted time of one kind of cell on this machine.
 
     Args:
-        stack: cells; an experiment's own probe times the first alone.
+        stack: cells of one stack. An experiment's own probe uses only the first.
         data: the folder of data sets.
-        gpu: the CUDA device, None for the CPU.
-        machine: the name of what computes.
+        gpu: the CUDA device; None for the CPU.
+        machine: name of the machine.
 
     Raises:
-        CellFailure, BenchError: the cell could not be computed either.
+        CellFailure, BenchError: the cell cannot be computed.
     """
     with _worker_settings(gpu) as device:
         if device == "cuda":
@@ -112,13 +112,12 @@ def _cut_s(
 
 
 def probe_unknown(prediction: Prediction, store: Store, data: Path) -> list[str]:
-    """Probe each kind that is to be computed and of which nothing is known on this machine.
+    """Probe each kind of missing cell without known times on this machine.
 
-    What is found is kept in the results folder. Returns, for each kind that could not be probed,
-    why, in one line.
+    The results folder stores the timings. Returns one message per kind that could not be probed.
 
     Args:
-        prediction: what is known of each cell.
+        prediction: predictions for the cells.
         store: the results folder, which keeps the timings.
         data: the folder of data sets.
     """

@@ -1,4 +1,4 @@
-"""What a run shows while it runs: live lines on a terminal, plain ones elsewhere."""
+"""Progress of a run: live lines on a terminal, plain lines elsewhere."""
 
 import sys
 import time
@@ -30,7 +30,7 @@ MOST_CELLS = 8  # lines of running cells
 
 @dataclass(frozen=True)
 class Followed:
-    """The cells that a run follows one by one: in the order in which their states are shown."""
+    """The cells whose progress a run shows, in display order."""
 
     cells: Sequence[Cell]
     store: Store
@@ -45,7 +45,7 @@ class Followed:
 
 
 def expected_of(prediction: Prediction) -> dict[str, Expected]:
-    """Return what is predicted of each cell, by its id."""
+    """Return the predictions for the cells, by id."""
     expected = {}
     for estimate in prediction.estimates:
         parts = prediction.parts(estimate)
@@ -59,7 +59,7 @@ NOTHING = Followed((), Store(Path()), ())
 
 
 class Progress:
-    """Counts of cells by state, the time left, and how far each running cell is, on stderr."""
+    """Counts of cells by state, remaining time and progress of running cells, on standard error."""
 
     def __init__(
         self, title: str, already: Counter[State], slots: int, followed: Followed = NOTHING
@@ -161,7 +161,7 @@ class Progress:
 
 
 def standing_text(standing: Standing, left_s: float | None = None) -> str:
-    """Return how far a running cell has come: epoch, loss, accuracy and time left."""
+    """Return the progress of a running cell: epoch, loss, accuracy and remaining time."""
     if standing.is_trained:
         return "trained, evaluating"
     at = standing.step if standing.epoch is None else standing.epoch
@@ -183,7 +183,7 @@ def _over(counts: Counter[State]) -> int:
 
 
 def duration(seconds: float) -> str:
-    """Return seconds as a person would say them."""
+    """Return seconds as readable text."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     if seconds < 5400:

@@ -31,17 +31,18 @@ def run_cells(
     jobs: int | None = None,
     retry_failed: bool = False,
 ) -> list[CellState]:
-    """Compute every cell that is not done, on workers or in this process; return the states.
+    """Compute every unfinished cell, in workers or in this process; return the states.
 
-    Failed cells are skipped unless `retry_failed`. Cells that another process computes are
-    awaited, and taken over if that process dies. Under torchrun all ranks compute each cell
-    together; only the first rank writes and reports.
+    Failed cells are skipped unless `retry_failed`. The run waits for cells of other processes and
+    takes them over if their process dies. Under torchrun all ranks compute each cell together; only
+    the first rank writes and reports.
 
     Args:
         data: the folder of data sets.
-        title: names the suites in progress lines.
-        jobs: number of workers; None: one per GPU, or one per core; 0: compute in this process.
-        retry_failed: try failed cells again.
+        title: names of the suites, for progress lines.
+        jobs: number of workers. None means one per GPU, or one per core without GPUs. 0 means only
+            this process.
+        retry_failed: whether failed cells run again.
 
     Raises:
         LaunchError: torchrun without `--executor inline`.
@@ -116,7 +117,7 @@ class _Grid:
 
 
 def tell_of_evaluations(states: Sequence[CellState]) -> None:
-    """Say which metrics were added later, so that kept encoders of finished cells are evaluated."""
+    """Report metrics added later, for which stored encoders are evaluated."""
     for lacks, n in Counter(state.lacks for state in states if state.lacks).items():
         cells, metrics = counted(n, "finished cell"), ", ".join(lacks)
         tell(f"{cells}: evaluating the kept encoder again for {metrics}")

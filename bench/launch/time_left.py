@@ -1,9 +1,9 @@
-"""How long a run will still take: what was predicted, corrected by what its cells take.
+"""Remaining time of a run: predictions, corrected by measured times.
 
-A stack that runs has the time left that its own steps tell; the fewer they are, the more its
-prediction counts. What other stacks took, or show that they will take, corrects the predictions of
-their kind. Between two records of a cell its time left falls by the time that has passed. What a
-reader sees follows the estimate without jumps (`Steady`).
+The remaining time of a running stack comes from its own steps. With few steps, its prediction has
+more weight. Measured times of other stacks correct the predictions of their kind. Between two
+records, a cell's remaining time decreases by the elapsed time. The displayed time follows the
+estimate without jumps (`Steady`).
 """
 
 import time
@@ -23,7 +23,7 @@ LEAST_PATIENCE_S = 20.0
 
 
 class Expected(NamedTuple):
-    """What is predicted of a cell or a stack; seconds of a worker, None: not known."""
+    """Prediction for a cell or stack; seconds of a worker, None if unknown."""
 
     kind: str
     training_s: float | None  # of a cell, its equal part where cells share a training
@@ -31,7 +31,7 @@ class Expected(NamedTuple):
 
     @property
     def seconds(self) -> float | None:
-        """In all."""
+        """Total seconds."""
         return sum_known([self.training_s, self.rest_s])
 
 
@@ -104,9 +104,9 @@ class _Stack:
 
 
 class Steady:
-    """A time left that follows an estimate, and never by factors at once.
+    """A displayed remaining time that follows an estimate smoothly.
 
-    Of a new estimate most is taken over within PATIENCE of the time left.
+    Most of a change in the estimate is adopted within the share PATIENCE of the remaining time.
     """
 
     def __init__(self) -> None:
@@ -126,7 +126,7 @@ class Steady:
 
 
 class TimeLeft:
-    """Seconds left of a run, and of each cell that runs."""
+    """Remaining seconds of a run and of each running cell."""
 
     def __init__(
         self,
@@ -151,11 +151,11 @@ class TimeLeft:
         self._last_look: float | None = None
 
     def run_s(self, states: Sequence[CellState], standings: dict[int, Standing]) -> float | None:
-        """Return the seconds that the run has left; None if nothing tells.
+        """Return the remaining seconds of the run; None if unknown.
 
         Args:
-            states: of each cell, in the order of the predictions.
-            standings: of those that run, by their place in that order.
+            states: state of each cell, in the order of the predictions.
+            standings: progress of running cells, by their index in that order.
         """
         now = time.monotonic()
         for stack in self._stacks:
@@ -174,7 +174,7 @@ class TimeLeft:
         return last_end(workers + [0.0] * (self._slots - len(workers)), waiting)
 
     def cell_s(self, i: int, standing: Standing) -> float | None:
-        """Return the seconds that a running cell has left by its own steps; None before two."""
+        """Return a running cell's remaining seconds from its own steps; None before two steps."""
         now, stack = time.monotonic(), self._of[i]
         stack.note(standing, now)
         paced_s = stack.paced_s()

@@ -1,4 +1,4 @@
-"""Workers claim stacks of cells, compute them and write the results."""
+"""Workers: claim stacks of cells, compute them and write the results."""
 
 import os
 import resource
@@ -47,7 +47,7 @@ _computed = count()  # stacks of this process: the first one waits for libraries
 
 @dataclass(frozen=True)
 class Assignment:
-    """The work that a launcher gives its workers."""
+    """The work of a launcher's workers."""
 
     stacks: Sequence[Stack]  # cells, in the order in which to try them
     store: Store  # where results go
@@ -57,15 +57,15 @@ class Assignment:
 
 
 def run_worker(assignment: Assignment, gpu: str | None = None, sharing: int = 1) -> None:
-    """Compute every cell that no other process computes; stop if the launcher is gone.
+    """Compute every cell that no other process computes; stop if the launcher has ended.
 
     Args:
-        gpu: the CUDA device to use, as CUDA_VISIBLE_DEVICES names it.
-        sharing: workers that use it at once, this one included.
+        gpu: the CUDA device, as named in CUDA_VISIBLE_DEVICES.
+        sharing: number of workers on this device, including this one.
 
     Raises:
-        Interrupted: the process was told to stop; claims are released, checkpoints stay.
-        DiskFailure: a file cannot be written; claims are given up, no cell counts as failed.
+        Interrupted: the process was asked to stop. Claims are released and checkpoints kept.
+        DiskFailure: a file cannot be written. Claims are released, and no cell counts as failed.
     """
     with stoppable():
         compute = partial(_compute, device=configure_process(gpu), sharing=sharing)
@@ -74,7 +74,7 @@ def run_worker(assignment: Assignment, gpu: str | None = None, sharing: int = 1)
 
 
 def work(assignment: Assignment, gpu: str | None, sharing: int) -> str | None:
-    """Call `run_worker`; return the message of a disk failure, None if there was none."""
+    """Call `run_worker`; return the message of a disk failure, or None."""
     try:
         run_worker(assignment, gpu, sharing)
     except DiskFailure as failure:
@@ -85,7 +85,7 @@ def work(assignment: Assignment, gpu: str | None, sharing: int) -> str | None:
 
 
 def configure_process(gpu: str | None) -> str:
-    """Restrict this process to one GPU, or to one core; return the name of torch's device."""
+    """Restrict this process to one GPU or one core; return the torch device."""
     os.environ["CUDA_VISIBLE_DEVICES"] = gpu or ""
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # deterministic matrix products
     import torch  # here alone: launchers do without it
@@ -98,8 +98,8 @@ def configure_process(gpu: str | None) -> str:
 def limit_libraries(threads: int) -> None:
     """Limit the threads of numpy, SciPy, scikit-learn and faiss.
 
-    Each brings its own OpenBLAS or OpenMP, which `torch.set_num_threads` does not limit. Loaded
-    libraries are limited directly; libraries that are loaded later read the environment.
+    Each has its own OpenBLAS or OpenMP, which `torch.set_num_threads` does not limit. Loaded
+    libraries are limited directly. Libraries loaded later read environment variables.
     """
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = str(threads)
@@ -118,11 +118,11 @@ def _following(launch: Launch) -> AbstractContextManager[None]:
 
 
 def compute_stacks(assignment: Assignment, compute: ComputeCells, *, recovers: bool = True) -> None:
-    """Claim and compute every cell that is not done and that no living process holds.
+    """Claim and compute every unfinished cell that no living process holds.
 
     Args:
-        compute: computes a stack.
-        recovers: try other cells after an error; if false, raise it.
+        compute: function that computes a stack.
+        recovers: whether to continue with other cells after an error instead of raising it.
     """
     launch, store = assignment.launch, assignment.store
     keep_edits(store.root)
@@ -158,7 +158,7 @@ def _apart(assignment: Assignment) -> Iterator[Stack]:
 
 
 def kills(folder: CellFolder, since: float) -> int:
-    """Return how many attempts that began since then ended with the death of their process."""
+    """Return the number of attempts since then that ended with the death of their process."""
     return sum(
         attempt.record["began"] >= since and attempt.state == "killed"
         for attempt in all_attempts(folder.attempts)
@@ -226,11 +226,11 @@ def _compute(
 
 
 def provenance_of(device: str, spent: Json, cells: Sequence[Cell]) -> Json:
-    """Return the provenance that the cells of a finished stack share.
+    """Return the common provenance of the cells of a finished stack.
 
     Args:
-        device: torch's name of the device.
-        spent: when the stack began, and each cell's share of the seconds.
+        device: torch device.
+        spent: start time of the stack, and each cell's share of the seconds.
     """
     return describe(device, THREADS) | {
         **spent,
@@ -242,7 +242,7 @@ def provenance_of(device: str, spent: Json, cells: Sequence[Cell]) -> Json:
 def settle(lease: Lease, claim: HeldFolder, outcome: Outcome, provenance: Json) -> None:
     """Write the outcome of a cell and release its claim.
 
-    Nothing is written if another process has taken over the claim.
+    If another process has taken over the claim, nothing is written.
     """
     if isinstance(outcome, Exception):
         fail(lease, claim, outcome)
@@ -259,7 +259,7 @@ def settle(lease: Lease, claim: HeldFolder, outcome: Outcome, provenance: Json) 
 
 
 def fail(lease: Lease, claim: HeldFolder, error: Exception) -> None:
-    """End an attempt as failed: reason and message in its record, the traceback in its log."""
+    """Mark an attempt as failed: write reason and message to its record, traceback to its log."""
     reason = error.reason if isinstance(error, CellFailure) else "code"
     if _is_out_of_memory(error):
         reason = "oom"
@@ -279,11 +279,11 @@ def _is_out_of_memory(error: Exception) -> bool:
 
 
 def give_up(cell: Cell, store: Store, why: str, last_words: str) -> None:
-    """Record a cell as failed (`oom`) unless it is done or another process computes it.
+    """Record a cell as failed (`oom`) unless it is finished or another process computes it.
 
     Args:
-        why: why the cell is given up.
-        last_words: the last line that its worker printed; "" for none.
+        why: reason of the failure.
+        last_words: the last line that the worker printed, or "".
     """
     with Lease() as lease:
         claim = lease.claim(store.folder(cell), cell)
@@ -293,6 +293,6 @@ def give_up(cell: Cell, store: Store, why: str, last_words: str) -> None:
 
 
 def peak_memory_gb() -> float:
-    """Peak resident memory of this process so far, in GB (10^9 bytes)."""
+    """Return the peak resident memory of this process so far, in GB (10^9 bytes)."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return round(peak * (1 if sys.platform == "darwin" else 1024) / 1e9, 3)

@@ -1,1 +1,1 @@
-"""Cells as jobs of a Slurm cluster."""
+"""Run cells as jobs of a Slurm cluster."""

@@ -1,7 +1,7 @@
-"""What a Slurm job does: it claims missing cells in the store and computes them until none is left.
+"""A Slurm job: it claims missing cells in the store and computes them until none is left.
 
-It may be warned, requeued or killed at any moment. Its claims are then free, and another job, or
-its own next life, continues the cells from their checkpoints.
+A job may be warned, requeued or killed at any time. Its claims then expire, and another job, or the
+requeued job, continues the cells from their checkpoints.
 """
 
 import pickle
@@ -30,7 +30,7 @@ from bench.signals import stoppable
 
 
 class PullCells:
-    """The work of one job, as submitit pickles it; all jobs of a submission have the same."""
+    """The work of one job, pickled by submitit; equal for all jobs of a submission."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class PullCells:
         return self.store.announce([], retry_before=self.retry_before, since=self.since)
 
     def checkpoint(self) -> DelayedSubmission:
-        """Stop the workers, which write their checkpoints; called by submitit's signal handler."""
+        """Stop the workers, which write their checkpoints; submitit calls this on a signal."""
         if self.queue is not None:
             self.queue.stop()
             self.queue = None

@@ -2,7 +2,8 @@
 
 Each `bench run` that submits jobs makes a folder `<results>/launches/slurm/<name>/`, and its jobs
 have that name. `submission.json` lists the cells, `stacks.pickle` holds them for the jobs, and the
-logs lie next to them. Any of the jobs may compute any of the cells: claims in the store decide.
+logs lie next to them. Each job may compute any of the cells; claims in the store prevent duplicate
+work.
 """
 
 import subprocess
@@ -25,7 +26,7 @@ FORMAT = "%j|%i|%T|%r|%N|%M"
 
 @dataclass(frozen=True)
 class Submission:
-    """Jobs that were submitted together, all for the same cells."""
+    """Jobs that were submitted together for the same cells."""
 
     folder: Path
     cells: frozenset[str]  # their ids
@@ -36,7 +37,7 @@ class Submission:
 
 @dataclass(frozen=True)
 class SlurmJob:
-    """A job, or one task of a job array, that waits or runs."""
+    """A pending or running job, or task of a job array."""
 
     id: str  # as scancel takes it: 17 or 17_3
     state: str  # PENDING, RUNNING, COMPLETING, ...
@@ -47,7 +48,7 @@ class SlurmJob:
 
     @property
     def log(self) -> Path:
-        """The file of its standard output; that of its errors ends in .err."""
+        """File of the job's standard output; standard error ends in .err."""
         return self.submission.folder / f"{self.id}_0_log.out"
 
 
@@ -57,13 +58,14 @@ def slurm_folder(results: Path) -> Path:
 
 
 def jobs_of(results: Path, cells: Set[str] | None = None) -> list[SlurmJob]:
-    """Return the jobs that wait or run for a results folder.
+    """Return the pending and running jobs for a results folder.
 
     Args:
-        cells: ids; only the jobs that may compute one of them. None: all jobs.
+        cells: ids of cells; only jobs that may compute one of them are returned. None means all
+            jobs.
 
     Raises:
-        LaunchError: Slurm does not answer.
+        LaunchError: Slurm does not respond.
     """
     submissions = {
         s.folder.name: s
@@ -84,22 +86,22 @@ def jobs_of(results: Path, cells: Set[str] | None = None) -> list[SlurmJob]:
 
 
 def submitted_elsewhere(results: Path, cells: Set[str]) -> dict[str, str]:
-    """Return the other executors that jobs for any of these cells were given to.
+    """Return the other executors to which jobs for these cells were submitted.
 
-    Whether such jobs still wait or run is not known here.
+    Whether these jobs are still pending or running is unknown.
 
     Returns:
-        By name, the folder with the logs of the last submission.
+        The log folder of the last submission, by executor name.
     """
     folder = slurm_folder(results).with_name(ELSEWHERE)
     return {s.executor: str(s.folder) for s in _submissions(folder) if s.cells & cells}
 
 
 def forget_ended(results: Path, jobs: list[SlurmJob]) -> None:
-    """Forget the submissions of which no job is left; their logs stay.
+    """Forget submissions without pending or running jobs; keep their logs.
 
     Args:
-        jobs: all that wait or run.
+        jobs: all pending and running jobs.
     """
     alive = {job.submission.folder for job in jobs}
     for path in slurm_folder(results).glob(f"*/{RECORD}"):
@@ -124,7 +126,7 @@ def _submissions(folder: Path) -> Iterator[Submission]:
 
 
 def ask(*command: str) -> str | None:
-    """Return what a command of Slurm prints; None if there is no such command or it fails."""
+    """Return the output of a Slurm command; None if it does not exist or fails."""
     try:
         answer = subprocess.run(
             command, capture_output=True, text=True, check=True, timeout=TIMEOUT_S

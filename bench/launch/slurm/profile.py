@@ -1,4 +1,4 @@
-"""What a cluster wants to be asked for: Slurm's options, kept by name in the user's own file."""
+"""Cluster profiles: Slurm options by name, in the user's own file."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,11 +29,11 @@ Option = bool | int | float | str | list[str] | dict[str, str | int | bool]
 
 
 class Profile(Record):
-    """How cells become jobs of one cluster. A job is one node, or as many as its ranks need.
+    """How cells become jobs of a cluster. A job is one node, or as many as its ranks need.
 
-    Keys that begin with `slurm_` are submitit's: slurm_partition, slurm_account, slurm_qos,
-    slurm_constraint, slurm_setup, slurm_additional_parameters, ... So are those that begin with the
-    name of another executor that is registered with submitit.
+    Keys that start with `slurm_` are passed to submitit, for instance slurm_partition,
+    slurm_account, slurm_qos, slurm_constraint, slurm_setup and slurm_additional_parameters. So are
+    keys that start with the name of another registered submitit executor.
     """
 
     timeout_min: PositiveInt = (
@@ -50,7 +50,7 @@ class Profile(Record):
 
     @property
     def workers_a_gpu(self) -> int:
-        """Workers that share a GPU, or a job without GPUs.
+        """Number of workers that share a GPU, or a job without GPUs.
 
         Raises:
             ValueError: `pack` is auto.
@@ -61,12 +61,12 @@ class Profile(Record):
 
     @property
     def workers(self) -> int:
-        """Workers of a job; ranks that compute together are one."""
+        """Number of workers of a job; ranks that compute together count as one."""
         return 1 if self.ranks > 1 else self.workers_a_gpu * max(1, self.gpus_per_node)
 
     @property
     def nodes(self) -> int:
-        """Nodes of a job."""
+        """Number of nodes of a job."""
         return max(1, -(-self.ranks // self.gpus_per_node)) if self.gpus_per_node else 1
 
     @model_validator(mode="after")
@@ -102,12 +102,12 @@ class Profile(Record):
 
 
 def load_profile(name: str | None) -> Profile:
-    """Return a profile: by its name in `~/.config/bench/profiles.yaml`, or a file that holds one.
+    """Return a profile by its name in `~/.config/bench/profiles.yaml`, or from a file.
 
-    Without a name it is the one called default, or Slurm's own settings where there is none.
+    Without a name, the profile `default` is used, or Slurm's own settings if it does not exist.
 
     Raises:
-        LaunchError: no such profile, or something in it is wrong.
+        LaunchError: the profile does not exist or is invalid.
     """
     if name is not None and (name.endswith((".yaml", ".yml")) or "/" in name):
         return _checked(load_yaml(Path(name).expanduser(), LaunchError), name)
@@ -145,7 +145,7 @@ def _checked(values: Any, where: str) -> Profile:
 
 
 def added_executors() -> list[str]:
-    """Return the names of the executors that other packages have registered with submitit."""
+    """Return the names of executors that other packages registered with submitit."""
     from submitit.core.plugins import get_executors  # 0.2 s, and most commands need none
 
     return sorted(get_executors().keys() - {"slurm", "local", "debug"})

@@ -1,4 +1,4 @@
-"""Missing cells -> jobs that claim them, given to submitit for Slurm or another executor."""
+"""Submit jobs that claim missing cells, through submitit, to Slurm or another executor."""
 
 import pickle
 import re
@@ -42,7 +42,7 @@ MOST_JOBS = 1000  # of a submission elsewhere than to Slurm, which has a limit o
 
 @dataclass(frozen=True)
 class Submitted:
-    """What a submission did."""
+    """Result of a submission."""
 
     cells: int  # that the jobs may compute
     jobs: int  # new ones
@@ -61,17 +61,16 @@ def submit(
     jobs: int | None = None,
     retry_before: float = 0.0,
 ) -> Submitted:
-    """Submit as many jobs as the unfinished cells need in addition to those that wait or run for
-    them.
+    """Submit as many jobs as the unfinished cells need, in addition to existing jobs.
 
     Args:
         data: the folder of data sets.
-        executor: by its name in submitit. Which jobs wait or run is known of Slurm's alone.
-        jobs: at most so many at once; None: as many as keep all their workers busy at first.
-        retry_before: failures that ended before this time (seconds since 1970) are tried again.
+        executor: submitit's name of the executor. Existing jobs are known only for Slurm.
+        jobs: maximum number of jobs at once; None means enough to keep all workers busy at first.
+        retry_before: failures that ended before this time (seconds since 1970) run again.
 
     Raises:
-        LaunchError: there is no Slurm here, it refuses the jobs, or no cell fits the profile.
+        LaunchError: Slurm is missing or refuses the jobs, or no cell fits the profile.
     """
     limit, alive = MOST_JOBS, list[SlurmJob]()
     if executor == SLURM:
