@@ -23,13 +23,22 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import ClassVar
 
+from bench.text import plain_text
+
 NO_MEMORY = ("DefaultCPUAllocator: can't allocate memory", "Storage size calculation overflowed")
 """Texts of torch's RuntimeError if memory does not suffice."""
 
 INTERRUPTED = 130  # exit status
 
 
-class BenchError(Exception):
+class _OneLine:
+    """Exception whose message is one line; control characters in names are escaped."""
+
+    def __str__(self) -> str:
+        return plain_text(super().__str__())
+
+
+class BenchError(_OneLine, Exception):
     """A user's mistake, in one line: the place, the value found, and the rule or remedy."""
 
 
@@ -69,7 +78,7 @@ class DataTorn(DataError):
     """A file of a data set is damaged."""
 
 
-class CellFailure(Exception):
+class CellFailure(_OneLine, Exception):
     """One cell cannot be computed; `reason` is one of the store's failure reasons."""
 
     reason: ClassVar[str] = "code"
@@ -87,7 +96,7 @@ class DataFailure(CellFailure):
     reason = "data"
 
 
-class Interrupted(BaseException):
+class Interrupted(_OneLine, BaseException):
     """The process was asked to stop (SIGTERM, SIGINT, or its launcher ended)."""
 
 

@@ -27,6 +27,7 @@ from bench.files.regular import read_regular
 
 MOST_BYTES = 2 * 10**9  # of all files of a set that is kept in memory
 MOST_OF_FILE = 10**9
+FORMATS = ("WAV", "WAVEX", "FLAC")  # by their content, whatever the name ends in
 RATES = (1000, 400_000)  # Hz, of a file
 LOUDEST = 1e6  # full scale is 1
 Wave = np.ndarray[Any, np.dtype[np.float32]]
@@ -174,17 +175,21 @@ def _wave(content: bytes, path: Path, sample_rate: int, least: int) -> Wave:
     from scipy.signal import resample_poly
 
     try:
-        samples, rate = soundfile.read(io.BytesIO(content), dtype="float32", always_2d=True)
+        with soundfile.SoundFile(io.BytesIO(content)) as file:
+            rate, form = file.samplerate, file.format
+            samples = file.read(dtype="float32", always_2d=True) if form in FORMATS else None
     except Exception as fault:  # libsndfile's and Python's own
         why = str(fault).rpartition(": ")[2].rstrip(".")  # without the name of a buffer
         raise DataTorn(f"{path}: not a readable recording ({why})") from fault
+    if samples is None:
+        raise DataTorn(f"{path}: holds {form}; only WAV and FLAC are read")
     if _is_cut(content):
         raise DataTorn(f"{path}: is cut off: its head says that more samples follow")
     if not RATES[0] <= rate <= RATES[1]:
         raise DataTorn(f"{path}: {rate} Hz; {RATES[0]} to {RATES[1]} are allowed")
-    wave = samples.mean(axis=1, dtype=np.float64)
-    if not np.isfinite(wave).all() or np.abs(wave).max(initial=0.0) > LOUDEST:
+    if not np.isfinite(samples).all() or np.abs(samples).max(initial=0.0) > LOUDEST:
         raise DataTorn(f"{path}: holds samples that are not finite, or louder than {LOUDEST:g}")
+    wave = samples.mean(axis=1, dtype=np.float64)
     if rate != sample_rate and len(wave):
         divisor = math.gcd(rate, sample_rate)
         wave = resample_poly(wave, sample_rate // divisor, rate // divisor)
@@ -199,8 +204,9 @@ def _is_cut(content: bytes) -> bool:
     A program that writes into a pipe does not know the length and states a very large one.
     """
     place = 12  # behind RIFF, the size and WAVE
-    while content.startswith(b"RIFF") and place + 8 <= len(content):
-        kind, size = struct.unpack_from("<4sI", content, place)
+    order = {b"RIFF": "<", b"RIFX": ">"}.get(content[:4])
+    while order and place + 8 <= len(content):
+        kind, size = struct.unpack_from(f"{order}4sI", content, place)
         place += 8
         if kind == b"data":
             return bool(len(content) - place < size <= MOST_OF_FILE)

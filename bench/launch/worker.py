@@ -263,8 +263,7 @@ def fail(lease: Lease, claim: HeldFolder, error: Exception) -> None:
     reason = error.reason if isinstance(error, CellFailure) else "code"
     if _is_out_of_memory(error):
         reason = "oom"
-    lines = str(error).strip().splitlines()
-    message = lines[0] if lines else ""
+    message = str(error).strip().partition("\n")[0]  # the whole of a CellFailure
     if not isinstance(error, CellFailure):
         message = f"{type(error).__name__}: {message}"
     if claim.attempt.is_mine():

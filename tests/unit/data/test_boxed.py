@@ -340,7 +340,7 @@ def test_files_that_do_not_fit_are_named(tmp_path: Path) -> None:
     torn = copy.deepcopy(TRUTH)
     torn["images"][0]["file_name"] = "a\0.png"
     write(tmp_path, torn)
-    assert told() == f"{path}: images[0]: there is no file {image.parent}/a\0.png"
+    assert told() == f"{path}: images[0]: there is no file {image.parent}/a\\x00.png"
 
 
 def test_run_lengths_as_text_fill_their_mask(tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
 """Recordings: what a folder may hold, and one clear line for each that cannot be heard."""
 
+import gzip
 import io
 import os
 import re
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,19 @@ def of_a_pipe() -> bytes:
     place = whole.index(b"data") + 4
     whole[4:8] = whole[place : place + 4] = b"\xff" * 4
     return bytes(whole)
+
+
+def with_number(place: int, form: str, value: int) -> bytes:
+    """Return a WAV with another number in its head."""
+    whole = bytearray(sound())
+    struct.pack_into(form, whole, place, value)
+    return bytes(whole)
+
+
+def big_endian() -> bytes:
+    head = struct.pack(">HHIIHH", 1, 1, 8000, 16000, 2, 16)
+    samples = struct.pack(">4sI8000s", b"data", 8000, b"\1\2\3\4" * 2000)
+    return struct.pack(">4sI8sI", b"RIFX", 8036, b"WAVEfmt ", 16) + head + samples
 
 
 def put(folder: Path, name: str, content: bytes = sound()) -> Path:
@@ -80,6 +95,8 @@ def wave_of(folder: Path, content: bytes, name: str = "a.wav", **settings: Any) 
         (sound(np.zeros(4000, np.float32)), "silent.wav", 4000),
         (sound(np.tile(TONE, 1200)), "ten-minutes.wav", 4_800_000),
         (of_a_pipe(), "pipe.wav", 4000),
+        (sound(format="WAVEX"), "extensible.wav", 4000),
+        (big_endian(), "big.wav", 4000),
     ],
 )
 def test_recordings_of_every_form_become_one_channel_of_one_rate(
@@ -98,6 +115,7 @@ def flac_with_a_hole() -> bytes:
     return bytes(whole)
 
 
+LOUD = np.full((4000, 2), [np.inf, -np.inf], np.float32)
 BAD: list[tuple[bytes, str]] = [
     (b"", "is empty"),
     (b"no sound", r"not a readable recording \([^<]*\)"),
@@ -132,6 +150,37 @@ BAD: list[tuple[bytes, str]] = [
         sound(1e300 * TONE.astype(float), subtype="DOUBLE"),
         "holds samples that are not finite, or louder than 1e[+]06",
     ),
+    (sound(LOUD, subtype="FLOAT"), "holds samples that are not finite, or louder than 1e[+]06"),
+    (
+        sound(np.where(np.arange(8000).reshape(4000, 2) == 7, np.nan, 0.1), subtype="FLOAT"),
+        "holds samples that are not finite, or louder than 1e[+]06",
+    ),
+    *[
+        (sound(TONE, 8000, format=form, **how), f"holds {form}; only WAV and FLAC are read")
+        for form, how in [
+            ("MP3", {}),
+            ("OGG", {}),
+            ("OGG", {"subtype": "OPUS"}),
+            ("AIFF", {}),
+            ("CAF", {}),
+            ("RF64", {}),
+            ("MAT5", {"subtype": "DOUBLE"}),
+        ]
+    ],
+    (big_endian()[:-3000], "is cut off: its head says that more samples follow"),
+    (sound()[:44], "is cut off: its head says that more samples follow"),
+    (sound() + sound(), r"not a readable recording \([^<]*\)"),
+    (b"\xef\xbb\xbf" + sound(), r"not a readable recording \([^<]*\)"),
+    (gzip.compress(sound()), r"not a readable recording \([^<]*\)"),
+    (b"version https://git-lfs.github.com/spec/v1\n", r"not a readable recording \([^<]*\)"),
+    (with_number(20, "<H", 0x55), r"not a readable recording \([^<]*\)"),  # MP3 in a WAV
+    (with_number(22, "<H", 0), r"not a readable recording \([^<]*\)"),  # channels
+    (with_number(22, "<H", 2000), r"not a readable recording \([^<]*\)"),
+    (with_number(24, "<I", 0), r"not a readable recording \([^<]*\)"),  # Hz
+    (with_number(24, "<I", 2**32 - 1), r"not a readable recording \([^<]*\)"),
+    (sound().replace(b"fmt ", b"junk"), r"not a readable recording \([^<]*\)"),
+    (sound().replace(b"data", b"junk"), r"not a readable recording \([^<]*\)"),
+    (sound(format="FLAC")[:42], r"not a readable recording \([^<]*\)"),
 ]
 
 
@@ -200,13 +249,15 @@ def word_of_test_alone(mine: Path) -> None:
             "test/b.wav: needs the place test/<word>/<file>, or a recordings.csv",
         ),
         (lambda f: put(f, "train/no/b.mp3"), "train/no/b.mp3: only WAV and FLAC are read"),
+        (lambda f: put(f, "train/no/b\n\x1b[2J.wav", b""), r"train/no/b\\n\\x1b\[2J.wav: is empty"),
+        (lambda f: (f / "test/no/b.wav").symlink_to("b.wav"), "test/no/b.wav: cannot be read .*"),
         (lambda f: table(f, "a.wav,train,x"), "recordings.csv: line 2: not as many cells as heads"),
         (lambda f: table(f, "a.wav,dev,x,y"), ".*: part must be train or test, found 'dev'"),
         (lambda f: table(f, "../a.wav,train,x,y"), ".*: line 2: file '../a.wav' must lie below .*"),
         (lambda f: table(f, "/a.wav,train,x,y"), ".*: line 2: file '/a.wav' must lie below .*"),
         (lambda f: table(f, "a.wav,train,,y"), "recordings.csv: line 2: no speaker"),
         (lambda f: table(f, "a.wav,train,x, "), "recordings.csv: line 2: no word"),
-        (lambda f: table(f, "a\0.wav,train,x,y"), "a\0.wav: cannot be read .embedded null byte."),
+        (lambda f: table(f, "a\0.wav,train,x,y"), r"a\\x00.wav: cannot be read .*null byte."),
         (
             lambda f: table(f, "a.wav,train,x,y", "./a.wav,test,x,y"),
             ".*: line 3: file './a.wav' stands twice",

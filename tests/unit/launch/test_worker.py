@@ -15,6 +15,7 @@ import torch
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from bench.cells.cell import Cell
+from bench.errors import DataFailure
 from bench.experiments import EXPERIMENTS
 from bench.experiments.outcome import Result
 from bench.files.atomic import to_json, write_whole
@@ -145,6 +146,27 @@ def test_a_number_of_which_nothing_can_be_made_is_no_result(tmp_path: Path, valu
     (state,) = store.states(cells)
     told = (State.FAILED, "diverged", f"gradient_norm is {value}")
     assert (state.state, state.reason, state.message) == told
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        (DataFailure("a\nb.wav: is empty"), "a\\nb.wav: is empty"),
+        (ValueError("first\nsecond"), "ValueError: first"),
+    ],
+)
+def test_a_failure_is_kept_in_one_line(tmp_path: Path, fault: Exception, message: str) -> None:
+    """A name with a line's end is written out; of a library's text the first line is kept."""
+    store = Store(tmp_path)
+    cells: list[Cell] = [*make_cells(1)]
+
+    def fail(*_: Any) -> Any:
+        raise fault
+
+    with store.announce(cells) as launch:
+        compute_stacks(Assignment([cells], store, Path(), launch), fail)
+    (state,) = store.states(cells)
+    assert state.message == message
 
 
 def test_a_result_says_that_other_code_was_submitted(tmp_path: Path) -> None:
