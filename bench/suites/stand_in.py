@@ -10,7 +10,8 @@ def with_stand_ins(suite: Suite, scale: str) -> Suite:
     """Return the suite with the tables and figures of a scale.
 
     Figures draw a metric's stand-in, tables show both; checks keep the paper's metric, and
-    `analysis/claims.py` says what each was judged by.
+    `analysis/claims.py` says what each was judged by. A stand-in is measured once, after training;
+    a figure over training therefore draws the paper's metric, and its title says so.
     """
     stand_in = suite.scales[scale].stand_in
     if stand_in is None:
@@ -28,8 +29,10 @@ def with_stand_ins(suite: Suite, scale: str) -> Suite:
 
 def _figure(figure: Figure, names: dict[str, str], what: str) -> Figure:
     """Return the figure with stand-ins; its published values stay those of the paper's metric."""
-    if figure.kind.x == "record" or not any(q.y in names for q in figure.quantities):
+    if not any(q.y in names for q in figure.quantities):
         return figure
+    if figure.kind.x == "record":
+        return figure.model_copy(update={"title": f"{figure.title}, plain test images"})
     beside = [q.model_copy(update={"y": names.get(q.y, q.y)}) for q in figure.beside]
     changes = {"y": names.get(figure.y, figure.y), "beside": beside}
     printed = {"artifact_metric": figure.artifact_metric or figure.y}

@@ -35,3 +35,11 @@ def test_quantities_beside_are_replaced_too() -> None:
 def test_a_scale_that_says_nothing_reads_what_the_suite_names() -> None:
     assert with_stand_ins(SUITE, "paper") is SUITE
     assert with_stand_ins(SUITE, "cifar") is SUITE
+
+
+def test_a_figure_over_training_draws_the_papers_metric_and_says_so() -> None:
+    suite = load_suite(SUITES / "dcl-figure-4.yaml")
+    (before,) = (figure for figure in suite.figures if figure.name == "knn-while-training")
+    shown = {figure.name: figure for figure in with_stand_ins(suite, "cpu").figures}
+    assert shown[before.name].y == before.y == "knn_top1"
+    assert shown[before.name].title == f"{before.title}, plain test images"
