@@ -17,23 +17,26 @@ POINT = ("optimizer", "batch_size", "tau", "loss")
 METRIC = "warped_knn_top1"
 
 
-def cells_of(suite: str) -> list[Cell]:
+def cells_of(suite: str, scale: str = "cpu") -> list[Cell]:
     path = SUITES / f"{suite}.yaml"
-    return [c for c in expand(load_suite(path), "cpu", path) if c.known.get("loss") is not None]
+    return [c for c in expand(load_suite(path), scale, path) if c.known.get("loss") is not None]
 
 
 def best_in(
-    suite: str, point: Sequence[str], searched: Sequence[str]
+    suite: str, point: Sequence[str], searched: Sequence[str], scale: str = "cpu", values: int = 3
 ) -> dict[Any, tuple[Any, ...]]:
-    """Return the searched settings with the best mean over seeds at each point of a search."""
+    """Return the searched settings with the best mean over seeds at each point of a search.
+
+    Each searched setting has the same number of values.
+    """
     accuracies: dict[Any, dict[tuple[Any, ...], list[float]]] = defaultdict(dict)
     results = Results(REFERENCE)
-    for cell in cells_of(suite):
+    for cell in cells_of(suite, scale):
         known, kept = cell.known, results.find(cell)
         assert kept is not None, f"{suite}: {cell.id} is not exported"
         tried = accuracies[tuple(known[name] for name in point)]
         tried.setdefault(tuple(known[name] for name in searched), []).append(kept.metrics[METRIC])
-    assert all(len(tried) == 3 * len(searched) for tried in accuracies.values())
+    assert all(len(tried) == values * len(searched) for tried in accuracies.values())
     return {p: max(tried, key=lambda t: fmean(tried[t])) for p, tried in accuracies.items()}
 
 
@@ -69,3 +72,11 @@ def test_memory_banks_have_the_rates_of_their_searches() -> None:
                 rates = best["ir-nce" if unchosen else "ring",]
             assert known["base_lr"] == rates[1], cell.settings
             assert number in (2, 7) or known["bank_rate"] == rates[0], cell.settings
+
+
+def test_losses_with_a_queue_have_the_rates_of_their_search() -> None:
+    """A loss's score is its mean over the short and the long queue."""
+    best = best_in("search-queue", ["loss"], ["base_lr"], "cpu-dcl", values=4)
+    assert len(best) == 2
+    for cell in cells_of("dcl-table-5"):
+        assert (cell.known["base_lr"],) == best[cell.known["loss"],], cell.settings
