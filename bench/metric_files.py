@@ -1,8 +1,9 @@
-"""Metrics that users write: `NAME.py` holds a function, in `evaluations/` or `records/`.
+"""Users' own metrics: `NAME.py` has a function, in `evaluations/` or `records/`.
 
-An evaluation is a number from frozen features; a record is a number from each batch that a network
-is trained with. `NAME.yaml` declares its parameters, if it has some: settings of a cell are called
-`evaluate_...` and `record_...`. Reading the files runs nothing: Python is parsed, and hashed.
+An evaluation computes a number from frozen features. A record computes a number from each training
+batch. `NAME.yaml` declares parameters, if there are any. They become settings of a cell, named
+`evaluate_...` and `record_...`. Reading the files does not run code: Python is only parsed and
+hashed.
 """
 
 import ast
@@ -37,7 +38,7 @@ NEEDED = {"evaluate": ("train_ND", "test_MD"), "record": ("query_ND", "key_ND", 
 
 
 class MetricFile(NamedTuple):
-    """A metric as its file has it."""
+    """A metric from its files."""
 
     path: Path
     source: bytes
@@ -46,31 +47,31 @@ class MetricFile(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What suites call it, and what its function is called."""
+        """Name of the metric in suites and of its function."""
         return self.path.stem
 
     @property
     def identity(self) -> str:
-        """16 hex digits over the file and the declaration's version."""
+        """Hash of the file and the declaration's version: 16 hexadecimal digits."""
         version = f"{self.declared.version}\n".encode() if self.declared else b""
         return hashlib.sha256(version + self.source).hexdigest()[:16]
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
-        """What suites may set, by the names of the function's arguments."""
+        """Parameters that suites may set, by argument name."""
         return self.declared.parameters if self.declared else {}
 
 
 def metric_files(suites: Path, setting: str) -> Mapping[str, Path]:
-    """Return the files next to the suites that a setting may name, by name."""
+    """Return the metric files next to the suites for a setting, by name."""
     return {path.stem: path for path in sorted((suites / FOLDERS[setting]).glob("*.py"))}
 
 
 def declared_parameters(suites: Path, setting: str) -> dict[str, Parameter]:
-    """Return what suites may set of the metrics next to them, by the names of the settings.
+    """Return the parameters of metrics next to suites, by setting name.
 
     Raises:
-        SuiteError: something is wrong with a file.
+        SuiteError: a file is invalid.
     """
     paths = [p for p in metric_files(suites, setting).values() if p.with_suffix(".yaml").exists()]
     files = [read_metric_file(path, setting) for path in paths]
@@ -78,14 +79,14 @@ def declared_parameters(suites: Path, setting: str) -> dict[str, Parameter]:
 
 
 def read_metric_file(path: Path, setting: str) -> MetricFile:
-    """Return a metric; nothing of it is run.
+    """Return a metric without running its code.
 
     Args:
-        path: of the file.
-        setting: that names it.
+        path: path of the file.
+        setting: the setting that names the metric.
 
     Raises:
-        SuiteError: in one line with its place, the first thing that is wrong with the file.
+        SuiteError: the file is invalid; the message describes the first error.
     """
     if not path.stem.isidentifier() or keyword.iskeyword(path.stem):
         raise SuiteError(f"{path}: '{path.stem}' names no function: use a-z, 0-9 and _")
@@ -113,10 +114,10 @@ def read_metric_file(path: Path, setting: str) -> MetricFile:
 
 
 def trusted_metric(setting: str, name: str, identity: str) -> MetricFile | None:
-    """Return a metric that may be run; None if no trusted folder has it as it was named.
+    """Return a metric whose code may run; None if no trusted folder has this version.
 
     Raises:
-        SuiteError: a file of this name is there, and something is wrong with it.
+        SuiteError: a file with this name exists but is invalid.
     """
     fault = None  # perhaps of a metric of the other kind with the same name
     for path in (folder / f"{name}.py" for folder in trusted_folders()):

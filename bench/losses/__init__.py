@@ -1,7 +1,7 @@
-"""Objectives, their bounds and what is measured of them, as pure functions of tensors.
+"""Objectives, bounds and monitored quantities as pure functions of tensors.
 
 Shapes: N queries, M negatives of one query, K queued keys or the number of negatives, D dimensions,
-`...` any number of stacked cells before them.
+`...` leading dimensions of stacked cells.
 """
 
 from bench.losses.alignment import align, align_uniform, uniformity

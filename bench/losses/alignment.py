@@ -18,28 +18,30 @@ def align_uniform(
     uniform_weight: float,
     queued_NK: Tensor | None = None,
 ) -> Tensor:
-    """Return the loss of Wang and Isola, whose mean over the N pairs is their objective.
+    """Return the alignment and uniformity loss of Wang and Isola, one value per query.
 
     arXiv:2005.10242, Sec. 4: align_weight E ||a - b||^alpha + uniform_weight U, with U the mean
-    over both views of log E_{i != j} exp(-t ||x_i - x_j||^2). U has its logarithm outside the sum
-    over all pairs and belongs to the batch: every query carries its own alignment and the same U.
-    With a queue (App. D, Eq. 18, within the batch too) U is of the first views alone, the mean over
-    their N K pairs with keys of the queue and the N (N - 1) / 2 pairs among them.
+    over both views of log E_{i != j} exp(-t ||x_i - x_j||^2). The mean over the N queries is the
+    objective: each query has its own alignment, and all have the same U. With a queue (App. D, Eq.
+    18, which includes pairs within the batch), U uses only the first views. It averages over their
+    N K pairs with queue keys and the N (N - 1) / 2 pairs among them.
 
     Args:
         a_ND: unit embeddings of the first views, shape (..., N, D), N >= 2.
-        b_ND: those of the second views, in the same order.
-        align_alpha: power of the distance, >= 1 (below, two equal views have no finite gradient).
+        b_ND: unit embeddings of the second views, in the same order.
+        align_alpha: power of the distance, >= 1. Below 1, the gradient of two equal views is
+            infinite.
         uniform_t: t > 0; exp(-t ||x - y||^2) is e^{-2t} times exp(x.y/tau) at tau = 1/(2t).
         align_weight: factor of the alignment.
         uniform_weight: factor of the uniformity.
-        queued_NK: similarities of the first views with the queue's keys; None without a queue.
+        queued_NK: similarities of the first views with the queue's keys, shape (..., N, K); None
+            without a queue.
 
     Returns:
         Loss of each query, shape (..., N), computed in float32 or wider.
 
     Raises:
-        ValueError: align_alpha < 1, t not above 0, N < 2, or the shapes do not agree.
+        ValueError: align_alpha < 1, t not above 0, N < 2, or the shapes do not match.
     """
     check_pairs(a_ND, b_ND, align_alpha)
     distance_N = distances(a_ND, b_ND)
@@ -73,11 +75,11 @@ def align(a_ND: Tensor, b_ND: Tensor, *, alpha: float = 2.0) -> Tensor:
 
     Args:
         a_ND: embeddings of unit length, shape (N, D).
-        b_ND: their partners, shape (N, D).
+        b_ND: embeddings of the paired views, shape (N, D).
         alpha: power of the distance, at least 1.
 
     Raises:
-        ValueError: alpha < 1, or the shapes do not agree.
+        ValueError: alpha < 1, or the shapes do not match.
     """
     check_pairs(a_ND, b_ND, alpha)
     return distances(a_ND, b_ND).pow(alpha).mean(dim=-1)
@@ -87,13 +89,13 @@ def align(a_ND: Tensor, b_ND: Tensor, *, alpha: float = 2.0) -> Tensor:
 def uniformity(x_ND: Tensor, *, t: float = 2.0, block: int = 1024) -> Tensor:
     """Return log mean_{i != j} exp(-t ||x_i - x_j||^2) in nats (arXiv:2005.10242, Eq. 2).
 
-    As `log_mean_potential`, by tiles of block x block distances, so that memory does not grow
-    with N; tiles are added in float64.
+    The computation uses tiles of block x block distances, so memory does not grow with N. Tiles are
+    summed in float64.
 
     Args:
         x_ND: unit embeddings, shape (N, D), N >= 2.
         t: > 0.
-        block: rows of a tile.
+        block: number of rows of a tile.
 
     Raises:
         ValueError: t is not above 0, or N < 2.
@@ -120,7 +122,7 @@ def distances(a_ND: Tensor, b_ND: Tensor) -> Tensor:
 
 
 def squared_distances(x_ND: Tensor, y_MD: Tensor) -> Tensor:
-    """Return ||x_i - y_j||^2, shape (..., N, M), by inner products, never narrowed by autocast."""
+    """Return ||x_i - y_j||^2, shape (..., N, M), from inner products, in full precision."""
     norms = x_ND.square().sum(dim=-1).unsqueeze(-1) + y_MD.square().sum(dim=-1).unsqueeze(-2)
     with torch.autocast(x_ND.device.type, enabled=False):
         return norms - 2 * x_ND @ y_MD.mT
@@ -133,15 +135,15 @@ def log_pairs(x_ND: Tensor) -> float:
 
 
 def check_pairs(a_ND: Tensor, b_ND: Tensor, alpha: float) -> None:
-    """Check the arguments of an alignment.
+    """Check the arguments of `align`.
 
     Args:
         a_ND: embeddings, shape (N, D).
-        b_ND: their partners, shape (N, D).
+        b_ND: embeddings of the paired views, shape (N, D).
         alpha: power of the distance.
 
     Raises:
-        ValueError: alpha is below 1, or the shapes do not agree.
+        ValueError: alpha is below 1, or the shapes do not match.
     """
     if not alpha >= 1:
         raise ValueError(f"alpha must be at least 1, found {alpha}")
@@ -152,7 +154,7 @@ def check_pairs(a_ND: Tensor, b_ND: Tensor, alpha: float) -> None:
 
 
 def check_points(x_ND: Tensor, t: float) -> None:
-    """Check the arguments of a uniformity.
+    """Check the arguments of `uniformity`.
 
     Raises:
         ValueError: t is not above 0, or there are fewer than two embeddings.

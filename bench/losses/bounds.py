@@ -1,4 +1,4 @@
-"""Bounds that go with the objectives: mutual information, gradient norms."""
+"""Bounds related to the objectives: mutual information and gradient norms."""
 
 import math
 
@@ -34,7 +34,7 @@ def gradient_norm_bound(
     Args:
         positive: q.k_0.
         expected_negative_log: log E[exp(q.k_i/tau)] over the negatives.
-        alpha: alpha of the margin; K where there is none.
+        alpha: alpha of the margin; K without a margin.
         tau: temperature > 0.
     """
     ratio = math.log(alpha) + expected_negative_log - positive / tau

@@ -1,7 +1,8 @@
-"""Classification losses over logits: contrastive objectives whose keys are the classes.
+"""Classification losses over logits: contrastive objectives with classes as keys.
 
-Cross-entropy is InfoNCE with the true class's one-hot vector as the positive key and the others'
-as negatives (dual temperature, Sec. E). Shapes: N images, C classes. Values in nats.
+Cross-entropy is InfoNCE with the one-hot vector of the true class as the positive key and those of
+the other classes as negatives (dual temperature, Sec. E). Shapes: N images, C classes. Values in
+nats.
 """
 
 from torch import Tensor
@@ -10,16 +11,16 @@ from bench.losses.contrastive import at_least_float32, dcl, dual_temperature, in
 
 
 def one_against_rest(logits_NC: Tensor, labels_N: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the true classes' logits, (N,), and the others', (N, C) with -inf for the true one.
+    """Return the true classes' logits, (N,), and all logits with -inf at the true class, (N, C).
 
-    Both are in float32 or wider, as the similarities of `bench.losses.contrastive`.
+    Both are in float32 or wider.
 
     Args:
         logits_NC: shape (N, C), C >= 2.
         labels_N: int64 classes, 0 to C - 1, shape (N,).
 
     Raises:
-        ValueError: the shapes do not agree.
+        ValueError: the shapes do not match.
     """
     if logits_NC.ndim != 2 or logits_NC.shape[1] < 2 or labels_N.shape != logits_NC.shape[:1]:
         raise ValueError(
@@ -42,7 +43,7 @@ def cross_entropy(logits_NC: Tensor, labels_N: Tensor, *, tau: float = 1.0) -> T
         Loss of each image in nats, shape (N,), computed in float32 or wider.
 
     Raises:
-        ValueError: tau is not above 0, or the shapes do not agree.
+        ValueError: tau is not above 0, or the shapes do not match.
     """
     return infonce(*one_against_rest(logits_NC, labels_N), tau=tau)
 
@@ -50,8 +51,8 @@ def cross_entropy(logits_NC: Tensor, labels_N: Tensor, *, tau: float = 1.0) -> T
 def decoupled(logits_NC: Tensor, labels_N: Tensor, *, tau: float = 1.0) -> Tensor:
     """Return cross-entropy without the true class in its denominator (DCL, App. 7).
 
-    eq-a7-supervised-dcl, with s = o/tau: -s_y + log sum_{c != y} e^{s_c}. May be negative. The
-    paper mentions no temperature, which is tau = 1.
+    eq-a7-supervised-dcl, with s = o/tau: -s_y + log sum_{c != y} e^{s_c}. The loss may be negative.
+    The paper uses no temperature, so tau = 1.
 
     Args, Returns, Raises: as for `cross_entropy`.
     """
@@ -63,15 +64,15 @@ def dual_temperature_cross_entropy(
 ) -> Tensor:
     """Return cross-entropy at tau times the detached (1 - p_beta) / (1 - p_alpha).
 
-    ce-dual-temperature: not written out in the paper; by analogy with
-    algorithm-1-released-code, p_alpha and p_beta being the true class's probability at tau and at
+    The paper does not print this loss (ce-dual-temperature). It is defined here by analogy with
+    algorithm-1-released-code: p_alpha and p_beta are the true class's probabilities at tau and
     tau_beta.
 
     Args:
         logits_NC, labels_N, tau: as for `cross_entropy`.
-        tau_beta: temperature > 0 of the image's weight; tau gives cross-entropy.
+        tau_beta: temperature > 0 of the image's weight. tau_beta = tau gives cross-entropy.
 
-    Returns, Raises: as for `cross_entropy`, tau_beta as tau.
+    Returns, Raises: as for `cross_entropy`; tau_beta must be above 0, too.
     """
     pos_N, neg_NC = one_against_rest(logits_NC, labels_N)
     return dual_temperature(pos_N, neg_NC, tau=tau, tau_beta=tau_beta, form="released")

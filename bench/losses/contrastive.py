@@ -12,7 +12,7 @@ def check_similarities(pos_N: Tensor, neg_NM: Tensor, **temperatures: float | Te
     """Check that each named temperature is above 0 and shapes are (..., N) and (..., N, M >= 1).
 
     Raises:
-        ValueError: one of them is not so.
+        ValueError: a temperature or shape is invalid.
     """
     for name, value in temperatures.items():
         if not (bool((value > 0).all()) if isinstance(value, Tensor) else value > 0):
@@ -25,20 +25,20 @@ def check_similarities(pos_N: Tensor, neg_NM: Tensor, **temperatures: float | Te
 
 
 def at_least_float32(x: Tensor) -> Tensor:
-    """Return `x` in float32, or in float64 if it has that type: near 100, bfloat16 resolves 0.5."""
+    """Cast to float32 unless the tensor is float64; near 100, bfloat16 resolves only 0.5."""
     return x if x.dtype == torch.float64 else x.float()
 
 
 def excess(
     pos_N: Tensor, neg_NM: Tensor, tau: float | Tensor, margin: float | Tensor = 0.0
 ) -> Tensor:
-    """Return log U - (pos - m)/tau, shape (..., N): the log-odds of a negative for the positive.
+    """Return log U - (pos - m)/tau, shape (..., N): the log-odds against the positive.
 
     U = sum_i e^{neg_i/tau} (DCL, Eq. 2). DCL is this number, InfoNCE its softplus, q_B its sigmoid.
 
     Args:
         pos_N: similarity of each query with its positive, shape (..., N).
-        neg_NM: similarities with its negatives, shape (..., N, M).
+        neg_NM: similarity of each query with its negatives, shape (..., N, M).
         tau: temperature, above 0, unit-free.
         margin: m, subtracted from the positive.
     """
@@ -49,21 +49,20 @@ def excess(
 def infonce(
     pos_N: Tensor, neg_NM: Tensor, *, tau: float | Tensor, margin: float | Tensor = 0.0
 ) -> Tensor:
-    """Return the cross-entropy of finding the positive among 1 + M candidates.
+    """Return InfoNCE: the cross-entropy of the positive among 1 + M candidates.
 
     EqCo, Eq. 1: -log( e^{(pos - m)/tau} / (e^{(pos - m)/tau} + sum_i e^{neg_i/tau}) ). Without a
     margin this is InfoNCE; with `eqco_margin` it is EqCo's loss, Eq. 10.
 
     Args:
         pos_N: similarity of each query with its positive, shape (..., N).
-        neg_NM: similarities with its M >= 1 negatives, shape (..., N, M); -inf marks an entry
-            that is no negative.
+        neg_NM: similarity of each query with its M >= 1 negatives, shape (..., N, M). -inf excludes
+            an entry.
         tau: temperature > 0, unit-free; a tensor of shape (..., 1) for one value per stacked cell.
-        margin: m, in the unit of the similarities; a tensor as for tau.
+        margin: m, in the unit of the similarities; a tensor has shape (..., 1), as for tau.
 
     Returns:
-        Loss of each query in nats, shape (..., N), computed in float32 or wider; the caller takes
-        the mean.
+        Loss of each query in nats, shape (..., N), computed in float32 or wider; not averaged.
 
     Raises:
         ValueError: tau is not above 0, or the shapes do not agree.
@@ -79,13 +78,13 @@ def infonce(
 def dcl(pos_N: Tensor, neg_NM: Tensor, *, tau: float | Tensor) -> Tensor:
     """Return the decoupled contrastive loss: InfoNCE without the positive in its denominator.
 
-    DCL, arXiv:2110.06848, Eq. 6: -pos/tau + log sum_i e^{neg_i/tau}. May be negative. Every
-    gradient is that of InfoNCE divided by q_B (Prop. 2).
+    DCL, arXiv:2110.06848, Eq. 6: -pos/tau + log sum_i e^{neg_i/tau}. The loss may be negative. Its
+    gradients equal those of InfoNCE divided by q_B (Prop. 2).
 
     Args:
         pos_N: similarity of each query with its positive, shape (..., N).
-        neg_NM: similarities with its M >= 1 negatives, shape (..., N, M); -inf marks an entry
-            that is no negative, and each query needs one that is.
+        neg_NM: similarity of each query with its M >= 1 negatives, shape (..., N, M). -inf excludes
+            an entry; each query needs at least one finite entry.
         tau: temperature > 0, unit-free; a tensor of shape (..., 1) for one value per stacked cell.
 
     Returns:
@@ -108,23 +107,23 @@ def dclw(
     delta: float | None = None,
     through_weight: bool,
 ) -> Tensor:
-    """Return DCL with the positive term weighted: -w pos/tau + log sum_i e^{neg_i/tau}.
+    """Return DCL with a weighted positive term: -w pos/tau + log sum_i e^{neg_i/tau}.
 
-    DCL, Eq. 7, as read in `published`: w stands on the positive term alone.
+    Source: DCL, Eq. 7, in the interpretation that w multiplies only the positive term.
 
     Args:
         pos_N, neg_NM, tau: as for `dcl`.
-        weight: "vmf", w = 2 - e^{pos/sigma} / mean_N e^{pos/sigma} (eq-7-vmf), of mean 1 over the
-            N queries given; "exp", w = delta e^{-sigma pos} (App. 8).
+        weight: "vmf", w = 2 - e^{pos/sigma} / mean_N e^{pos/sigma} (eq-7-vmf), of mean 1 over the N
+            queries given; "exp", w = delta e^{-sigma pos} (App. 8).
         sigma: width > 0 for "vmf", rate > 0 for "exp".
-        delta: factor > 0 of "exp", which needs it; None for "vmf".
-        through_weight: whether w has a gradient, which the paper leaves open.
+        delta: factor > 0, required for "exp"; None for "vmf".
+        through_weight: whether the gradient flows through w. The paper does not specify this.
 
     Returns:
         Loss of each query in nats, shape (..., N), computed in float32 or wider.
 
     Raises:
-        ValueError: as for `dcl`; sigma, delta or weight is none of the above.
+        ValueError: as for `dcl`, or sigma, delta or weight is invalid.
     """
     check_similarities(pos_N, neg_NM, tau=tau, sigma=sigma)
     pos_N, neg_NM = at_least_float32(pos_N), at_least_float32(neg_NM)
@@ -139,12 +138,12 @@ def positive_weight(
 
     Args:
         pos_N: similarity of each query with its positive, shape (..., N).
-        weight: vmf (DCLW) or exp.
-        sigma: width, above 0.
-        delta: factor of exp, above 0; None with vmf.
+        weight: "vmf" (DCLW) or "exp".
+        sigma: width for "vmf" or rate for "exp", above 0.
+        delta: factor for "exp", above 0; None for "vmf".
 
     Raises:
-        ValueError: delta does not fit the weight.
+        ValueError: delta is missing or not allowed for the weight.
     """
     if weight == "vmf" and delta is None:
         return 2 - pos_N.shape[-1] * torch.softmax(pos_N / sigma, dim=-1)
@@ -165,32 +164,31 @@ def dual_temperature(
     margin: float | Tensor = 0.0,
     scalar_NK: Tensor | None = None,
 ) -> Tensor:
-    """Return InfoNCE times the detached w = W_beta/W_alpha: tau_beta sets how much a query counts.
+    """Return InfoNCE times the detached weight W_beta/W_alpha of each query.
 
-    Dual temperature, Algorithm 1, with the negatives given instead of the batch's keys: W_alpha
-    and W_beta are 1 - P(positive) at tau and at tau_beta. "released" weights InfoNCE at tau, so
-    that its gradient is W_beta times that of log U - pos/tau; "printed" weights InfoNCE at
-    temperature 1, where W_alpha does not cancel.
+    Source: dual temperature, Algorithm 1, with explicit negatives instead of the batch's keys.
+    W_alpha and W_beta are 1 - P(positive) at tau and at tau_beta. "released" weights InfoNCE at
+    tau, so its gradient is W_beta times the gradient of log U - pos/tau. "printed" weights InfoNCE
+    at temperature 1, and W_alpha does not cancel.
 
-    EqCo's margin is a prior, the factor e^{m/tau} on every negative (EqCo, Eq. 10), and a prior is
-    the same at each temperature: what is subtracted from the positive is m at tau, m tau_beta/tau
-    at tau_beta, m/tau at 1. So alpha = n K counts each negative n times, and tau_beta = tau still
-    gives w = 1.
+    EqCo's margin is a prior: a factor e^{m/tau} on every negative (EqCo, Eq. 10), equal at all
+    temperatures. Therefore the positive is reduced by m at tau, by m tau_beta/tau at tau_beta and
+    by m/tau at 1. Then alpha = n K counts each negative n times, and tau_beta = tau gives w = 1.
 
     Args:
         pos_N, neg_NM: as for `dcl`.
         tau: temperature > 0 of the loss and of the weights among negatives (tau_alpha).
         tau_beta: temperature > 0 of the query's weight.
-        form: as the authors' code has it, or as the paper prints it.
+        form: "released" follows the authors' code, "printed" the paper.
         margin: m at tau, as for `infonce`.
-        scalar_NK: similarities with other negatives, (..., N, K), from which W_beta is taken: a
-            dictionary of the scalar component alone (supplement, Sec. B).
+        scalar_NK: similarities with separate negatives for W_beta, shape (..., N, K): a dictionary
+            for the scalar component only (supplement, Sec. B). None uses neg_NM.
 
     Returns:
         Loss of each query in nats, shape (..., N), computed in float32 or wider.
 
     Raises:
-        ValueError: as for `dcl`, tau_beta as tau; form is none of the two.
+        ValueError: as for `dcl`, tau_beta is not above 0, or form is invalid.
     """
     check_similarities(pos_N, neg_NM, tau=tau, tau_beta=tau_beta)
     if form not in ("released", "printed"):
@@ -209,9 +207,10 @@ def dual_temperature(
 
 
 def softplus_over_sigmoid(x: Tensor) -> Tensor:
-    """Return log(1 + e^x) / sg(sigmoid(x)), whose gradient is 1, where both would underflow too.
+    """Return log(1 + e^x) / sg(sigmoid(x)), with gradient 1, without underflow.
 
-    InfoNCE over its own detached 1 - P(positive), of x = `excess`; below -40 the quotient is 1.
+    For x = `excess`, it is InfoNCE divided by its detached 1 - P(positive). Below -40 the quotient
+    is 1.
     """
     low = x.detach().clamp(min=-40)
     quotient = -logsigmoid(-low) / logsigmoid(low).exp()
@@ -222,12 +221,12 @@ def eqco_margin(alpha: float, negatives: float, tau: float) -> float:
     """Return EqCo's margin m = tau log(alpha / K) (EqCo, Eq. 5).
 
     Args:
-        alpha: how many negatives the loss shall behave as if it had, > 0.
-        negatives: K, how many it has, > 0.
+        alpha: effective number of negatives, > 0.
+        negatives: actual number K of negatives, > 0.
         tau: temperature > 0.
 
     Raises:
-        ValueError: one of them is not above 0.
+        ValueError: an argument is not above 0.
     """
     if not (alpha > 0 and negatives > 0 and tau > 0):
         raise ValueError(f"alpha, K and tau must be above 0, found {alpha}, {negatives} and {tau}")
@@ -235,13 +234,13 @@ def eqco_margin(alpha: float, negatives: float, tau: float) -> float:
 
 
 def in_batch(sim_NN: Tensor) -> tuple[Tensor, Tensor]:
-    """Return positives and negatives of similarities whose diagonal holds the positives.
+    """Return positives and negatives from similarities with the positives on the diagonal.
 
     Args:
         sim_NN: similarities of N queries with the keys of all N pairs, shape (..., N, N).
 
     Returns:
-        (..., N) and (..., N, N); a query's own key is masked with -inf among its negatives.
+        Positives (..., N) and negatives (..., N, N), with -inf at each query's own key.
     """
     own_NN = torch.eye(sim_NN.shape[-1], dtype=torch.bool, device=sim_NN.device)
     return sim_NN.diagonal(dim1=-2, dim2=-1), sim_NN.masked_fill(own_NN, -torch.inf)
@@ -250,10 +249,9 @@ def in_batch(sim_NN: Tensor) -> tuple[Tensor, Tensor]:
 def infonce_gradient_in_batch(sim_NN: Tensor, margin_N: Tensor, *, tau: float) -> Tensor:
     """Return d(mean InfoNCE)/d(similarities) in closed form, overwriting `sim_NN`.
 
-    The positives stand on the diagonal. From EqCo, Eq. 10 (its Eq. 11 as corrected in
-    `published`): with p the softmax of the row's logits, the gradient is (p - 1)/tau at the
-    positive and p/tau at each negative, over N queries. One pass and no second N x N buffer: this
-    is the inner loop of `gaussian-mi`. Autograd of `infonce` over `in_batch` is its oracle.
+    The positives are on the diagonal. Source: EqCo, Eq. 10 (and Eq. 11, corrected). With p the
+    softmax of the row's logits, the gradient is (p - 1)/tau at the positive and p/tau at each
+    negative, divided by N. It needs no second N x N buffer.
 
     Args:
         sim_NN: similarities, shape (..., N, N); overwritten and returned.

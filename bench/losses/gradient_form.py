@@ -1,7 +1,7 @@
 """The unified gradient of the Siamese family (arXiv:2112.05141, Eq. 13 and Table 2).
 
-g = scale (positive gradient + lambda negative gradient); scale has the constants that the paper
-drops in Eq. 13, 2 in rows f to i. By rows of Table 2, built as in unigrad-loss-code:
+g = scale (positive gradient + lambda negative gradient); scale contains constants that Eq. 13
+omits; it is 2 in rows f to i. Terms by rows of Table 2, computed as in unigrad-loss-code:
 
 Positive gradients: "target", -u2; "predictor", -W_h^T u2 with `predictor_matrix` of F (row d);
 "whitened", -A u2, A = I - (1 - lambda) W_diag, W_diag the diagonal of mean v1 v2^T over the batch
@@ -9,11 +9,11 @@ Positive gradients: "target", -u2; "predictor", -W_h^T u2 with `predictor_matrix
 
 Negative gradients: "softmax", sum_v s_v v with s the softmax of u1.v/tau over the samples, and the
 whole g over tau (rows a, b, Eq. 4); "online", F u1 (rows d, e, and j with F of the batch);
-"target", sum_v (u2.v2/N) v1 over the batch (rows f, g, h); "variance", row i:
-sum_v (u1'.v1'/N) v1' + u1/lambda - B u1', with ' for the centred (Eq. 11).
+"target", sum_v (u2.v2/N) v1 over the batch (rows f, g, h); "variance", row i: sum_v (u1'.v1'/N) v1'
++ u1/lambda - B u1', with ' for the centred (Eq. 11).
 
-lambda is a number, above 0 for "variance", or None for row d's own factor of each query, with
-"predictor" and "online": g is then Eq. 26 or 27 times N.
+lambda is a number, above 0 for "variance". None, with "predictor" and "online", uses row d's factor
+for each query: g is then Eq. 26 or 27 times N.
 """
 
 from typing import Literal, TypeVar, get_args
@@ -47,24 +47,26 @@ def gradient_form(  # noqa: PLR0913
     var_weight: float | None = None,
     gamma: float | None = None,
 ) -> Tensor:
-    """Return <sg(g), u1> of each query, whose gradient is g: no loss, its value means nothing.
+    """Return <sg(g), u1> of each query: its gradient is g, its value has no meaning.
 
-    Nothing in g has a gradient, so that a target of shared weights is as good as a detached one.
+    g is detached, so targets need not be detached.
 
     Args:
-        online_ND, target_ND: u1, and u2 of the other view, normalised as the method says.
-        positive_gradient, negative_gradient, balance, gradient_scale: see the module.
-        tau, samples_MD, allowed_NM: of "softmax", see `softmax_mean`.
-        correlation_DD: F of "predictor" and "online", symmetric, shape (D, D).
-        eps, form: of "predictor", see `needed_predictor`.
-        half_power: of balance None, see `directpred_gradient`.
-        var_weight, gamma: of "variance", see `vicreg_negative`.
+        online_ND, target_ND: u1, and u2 of the other view, normalised as the method requires, shape
+            (N, D).
+        positive_gradient, negative_gradient, balance, gradient_scale: terms, lambda and scale,
+            described in the module's docstring.
+        tau, samples_MD, allowed_NM: arguments of "softmax", see `softmax_mean`.
+        correlation_DD: F for "predictor" and "online", symmetric, shape (D, D).
+        eps, form: arguments of "predictor", see `needed_predictor`.
+        half_power: argument for balance None, see `directpred_gradient`.
+        var_weight, gamma: arguments of "variance", see `vicreg_negative`.
 
     Returns:
-        One number per query, shape (N,), in float32 or wider; the caller takes the mean.
+        One number per query, shape (N,), in float32 or wider, not averaged.
 
     Raises:
-        ValueError: no such choice, it lacks what it needs, or a shape or number does not fit.
+        ValueError: a choice is unknown, an argument is missing, or a shape or number is invalid.
     """
     u1_ND, u2_ND = outputs(online_ND, target_ND, least=2 if negative_gradient == "variance" else 1)
     check_choices(positive_gradient, negative_gradient, balance)
@@ -93,16 +95,16 @@ def gradient_form(  # noqa: PLR0913
 def needed_predictor(
     u1_ND: Tensor, correlation_DD: Tensor | None, eps: float | None, form: Form | None
 ) -> Predictor:
-    """Return DirectPred's predictor for features of these shapes.
+    """Return DirectPred's predictor for features with these shapes.
 
     Args:
-        u1_ND: the features.
-        correlation_DD: F.
-        eps, form: as for `predictor_matrix`; "released" has F / lambda_max and eps^2 for F and
-            eps^2 lambda_max^2 in row d's factor and negative gradient too (directpred-code).
+        u1_ND: features, shape (N, D).
+        correlation_DD: F, shape (D, D).
+        eps, form: as for `predictor_matrix`. "released" also replaces F and eps^2 lambda_max^2 by F
+            / lambda_max and eps^2 in row d's factor and negative gradient (directpred-code).
 
     Raises:
-        ValueError: something is missing, or as for `predictor`.
+        ValueError: an argument is missing, or as for `predictor`.
     """
     F_DD = matching(need(correlation_DD, "correlation_DD", "predictor"), u1_ND)
     return predictor(F_DD, eps=need(eps, "eps", "predictor"), form=need(form, "form", "predictor"))
@@ -114,17 +116,16 @@ def directpred_gradient(
     """Return (-W^T u2 + lambda G u1) / |W u1| with lambda = u1.W^T u2 / u1.G u1, shape (N, D).
 
     With `half_power` G = W^T W = F + 2 c F^(1/2) + c^2 I (Eq. 26, by Eq. 25), without F + c^2 I
-    (Eq. 27). Where W u1 is 0 there is no gradient, as of `directpred`; where u1.G u1 is 0 there is
-    nothing to push away from and lambda is 0.
+    (Eq. 27). If W u1 is 0, the gradient is 0, as in `directpred`. If u1.G u1 is 0, lambda is 0.
 
     Args:
         u1_ND: unit outputs of the online network, shape (N, D).
         u2_ND: unit targets, shape (N, D).
-        h: W_h, F and c, from `siamese.predictor`.
+        h: W_h, F and c: result of `siamese.predictor`.
         half_power: whether G has the term 2 c F^(1/2).
 
     Raises:
-        ValueError: half_power is missing.
+        ValueError: half_power is None.
     """
     half_power = need(half_power, "half_power", "balance None")
     d = u1_ND.shape[1]
@@ -164,14 +165,14 @@ def softmax_mean(
     """Return sum_v s_v v over each query's allowed samples, shape (N, D) (Eq. 4).
 
     Args:
-        u1_ND: queries.
+        u1_ND: queries, shape (N, D).
         samples_MD: v, shape (M >= 1, D).
-        allowed_NM: bool, which samples count for which query, shape (N, M), at least one for each;
-            None for all.
+        allowed_NM: whether each sample counts for each query, bool, shape (N, M), at least one per
+            query; None means all.
         tau: temperature > 0.
 
     Raises:
-        ValueError: no samples, tau is not above 0, or shapes or types do not agree.
+        ValueError: there are no samples, tau is not above 0, or shapes or dtypes do not match.
     """
     v_MD = of_one_type("samples", need(samples_MD, "samples_MD", "softmax"), u1_ND)
     if not tau > 0:
@@ -196,16 +197,16 @@ def vicreg_negative(
     """Return lambda times row i's negative gradient (Eq. 11), shape (N, D).
 
     lambda sum_v (u1'.v1'/N) v1' + u1 - lambda B u1', with lambda_1 = lambda D (N - 1)^2 / (2 N^2).
-    A channel without deviation has no gradient from the variance, as in `vicreg`.
+    A channel with zero standard deviation gets no gradient from the variance term, as in `vicreg`.
 
     Args:
-        u1_ND: outputs, not normalised.
+        u1_ND: outputs, not normalised, shape (N, D).
         balance: lambda > 0.
         var_weight: lambda_2.
-        gamma: deviation that is aimed at.
+        gamma: target standard deviation.
 
     Raises:
-        ValueError: something is missing, or lambda is not above 0.
+        ValueError: an argument is missing, or lambda is not above 0.
     """
     lambda_2, gamma = need(var_weight, "var_weight", "variance"), need(gamma, "gamma", "variance")
     if not balance > 0:
@@ -221,20 +222,20 @@ def vicreg_negative(
 
 
 def dots(a_ND: Tensor, b_ND: Tensor) -> Tensor:
-    """Return the inner product of each row of one with that of the other, shape (N, 1)."""
+    """Return the inner products of corresponding rows, shape (N, 1)."""
     return (a_ND * b_ND).sum(dim=-1, keepdim=True)
 
 
 def need(value: T | None, name: str, by: str) -> T:
-    """Return `value`.
+    """Return `value` unless it is None.
 
     Args:
-        value: what is needed.
-        name: its name.
-        by: what needs it.
+        value: the required value.
+        name: name of the value, for the message.
+        by: the choice that requires it, for the message.
 
     Raises:
-        ValueError: it is None.
+        ValueError: the value is None.
     """
     if value is None:
         raise ValueError(f"{by} needs {name}")
@@ -242,15 +243,15 @@ def need(value: T | None, name: str, by: str) -> T:
 
 
 def check_choices(positive: str, negative: str, balance: float | None) -> None:
-    """Check that there are such gradients and that a factor of each query's own fits them.
+    """Check that the gradients exist and are compatible with `balance`.
 
     Args:
         positive: name of the positive gradient.
         negative: name of the negative gradient.
-        balance: lambda; None: a factor of each query's own.
+        balance: lambda; None means a separate factor per query.
 
     Raises:
-        ValueError: there are not, or it does not.
+        ValueError: a gradient is unknown, or `balance` is not compatible.
     """
     for name, value, known in (
         ("positive_gradient", positive, get_args(Positive)),

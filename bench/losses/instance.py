@@ -1,7 +1,7 @@
-"""Objectives over a memory bank as they were first written, and close neighbours.
+"""Original objectives over a memory bank, and terms for close neighbours.
 
-Equations are those of the paper `mutual-information`.
-Shapes: N queries, K sampled entries, L close neighbours; one value per query, in nats.
+Equations are those of the paper `mutual-information`. Shapes: N queries, K sampled entries, L close
+neighbours; one value per query, in nats.
 """
 
 import math
@@ -21,24 +21,25 @@ LEAST = 1e-7  # share of the close neighbours below which LA's logarithm stops t
 def ir(
     pos_N: Tensor, neg_NK: Tensor, *, tau: float, kappa: float, normaliser: Normaliser
 ) -> Tensor:
-    """Return instance discrimination with its original normaliser (Eq. 1).
+    """Return instance discrimination with the original normaliser (Eq. 1), shape (..., N).
 
-    "constant" is the objective of the code that the paper names (App. C.3), noise-contrastive
-    estimation with one normaliser Z = kappa n for all queries (arXiv:1805.01978, Eqs. 4 to 7): with
-    P = e^{s/tau} / Z and uniform noise 1/n, -log h(pos) - sum_k log(1 - h(neg_k)),
-    h = P / (P + K/n), in which n cancels. "sampled" is `eq-1-kappa` by the word: -log of
-    e^{pos/tau} / (kappa sum_k e^{neg_k/tau}), the sum over K uniform entries. kappa is then a
-    constant, log kappa in the loss, and changes no gradient: what is left is DCL's on the bank.
+    "constant" is the objective of the code named in App. C.3: noise-contrastive estimation with one
+    normaliser Z = kappa n for all queries (arXiv:1805.01978, Eqs. 4 to 7): with P = e^{s/tau} / Z
+    and uniform noise 1/n, -log h(pos) - sum_k log(1 - h(neg_k)), h = P / (P + K/n), where n
+    cancels. "sampled" is a literal reading of `eq-1-kappa`: -log of e^{pos/tau} / (kappa sum_k
+    e^{neg_k/tau}), with the sum over K uniform entries. Then kappa only adds log kappa to the loss,
+    so the gradient is that of DCL on the bank.
 
     Args:
         pos_N: similarity of each query with its own entry, shape (..., N).
         neg_NK: similarities with K entries drawn uniformly, shape (..., N, K).
         tau: temperature > 0.
         kappa: > 0; 2876934.2 / 1281167 in the paper, for 128 dimensions and tau = 0.07.
-        normaliser: which of the two interpretations.
+        normaliser: "constant" or "sampled".
 
     Raises:
-        ValueError: tau or kappa is not above 0, the shapes do not agree, or no such normaliser.
+        ValueError: tau or kappa is not above 0, the shapes do not match, or the normaliser is
+            unknown.
     """
     check_similarities(pos_N, neg_NK, tau=tau, kappa=kappa)
     pos_N, neg_NK = at_least_float32(pos_N) / tau, at_least_float32(neg_NK) / tau
@@ -60,29 +61,30 @@ def la(  # noqa: PLR0913  # two readings, each with what it sees
     close_NK: Tensor | None = None,
     kappa: float | None = None,
 ) -> Tensor:
-    """Return local aggregation, Eq. 2: -log p(C and B) + log p(B).
+    """Return local aggregation, Eq. 2: -log p(C and B) + log p(B), shape (N,).
 
-    B are the nearest entries, C those in a cluster with the own entry. Both p stand over the global
-    sum of Eq. 1: with normaliser "constant" over one Z, which cancels; "sampled" (`la-original` by
-    the word) estimates the sum twice, from samples of its own for numerator and denominator, and
-    the noise of the two does not cancel.
+    B are the nearest entries. C are the entries in a cluster with the query's own entry. Both p are
+    normalised by the global sum of Eq. 1. With "constant", this sum cancels. "sampled" (a literal
+    reading of `la-original`) estimates it from separate samples for numerator and denominator, so
+    the sampling noise does not cancel.
 
-    own_entry "if-near" is the code that App. C.3 names: B are the K entries nearest to the view,
-    and the own entry counts where it is one of them. Where none of B is close the loss is
-    -log(1e-7) and has no gradient. "always": B is the own entry and the K nearest others (Lemma
-    B.3); close neighbours are left out here, see `neighbour_gain`.
+    own_entry "if-near" follows the code named in App. C.3: B are the K entries nearest to the view,
+    and the own entry counts if it is among them. If no entry of B is close, the loss is -log(1e-7)
+    without a gradient. "always": B are the own entry and the K nearest others (Lemma B.3). Close
+    neighbours are handled by `neighbour_gain`.
 
     Args:
-        pos_N, neg_NK, tau: as for `infonce`; neg_NK are the K nearest others.
-        normaliser: which of the two interpretations.
-        own_entry: whether the own entry is in C always, or where it is in B.
-        globals_2NK: similarities with two uniform samples, (2, N, M), of which "sampled" is made;
-            None, as before neighbours are looked for: "always" is InfoNCE then.
-        close_NK: bool, which of the others are in C; "if-near" needs it.
-        kappa: given while neighbours are not looked for yet: the loss is `ir` with it.
+        pos_N, neg_NK, tau: as for `infonce`; neg_NK are similarities with the K nearest other
+            entries.
+        normaliser: "constant" or "sampled".
+        own_entry: whether C contains the own entry always, or only if B does.
+        globals_2NK: similarities with two uniform samples, (2, N, M), for "sampled". None, used
+            before neighbours are searched: "always" is then InfoNCE.
+        close_NK: whether each other entry is in C, bool; required for "if-near".
+        kappa: given before neighbours are searched; the loss is then `ir` with this kappa.
 
     Raises:
-        ValueError: as for `infonce` or `ir`, no such normaliser, or close_NK is missing.
+        ValueError: as for `infonce` or `ir`, the normaliser is unknown, or close_NK is missing.
     """
     check_normaliser(normaliser)
     if kappa is not None:
@@ -120,21 +122,21 @@ def neighbour_gain(
     where: Literal["inside", "outside"],
     allowed_NL: Tensor | None = None,
 ) -> Tensor:
-    """Return what close neighbours take off a loss that has -pos/tau in it, shape (N,), in nats.
+    """Return the reduction of the loss by close neighbours, shape (N,), in nats.
 
-    With the own entry first among them, `neighbour-objective` has log sum_l e^{s_l} in the place of
-    s_1 ("inside"), which is at least as much; "outside" is `la-jensen`'s right side, the mean of
-    the logarithms, which is not.
+    The loss must contain -pos/tau. "inside" (`neighbour-objective`) replaces s_1, the own entry's
+    score, by log sum_l e^{s_l}, which is never smaller. "outside" (right-hand side of `la-jensen`)
+    uses the mean of the logarithms, which may be smaller.
 
     Args:
         pos_N: similarity with the own entry.
         near_NL: similarities with the neighbours; L may be 0.
         tau: temperature > 0.
-        where: whether the sum over neighbours stands inside the logarithm.
-        allowed_NL: which of them count, bool; all for None.
+        where: "inside" or "outside": position of the sum relative to the logarithm.
+        allowed_NL: whether each neighbour counts, bool; None means all.
 
     Raises:
-        ValueError: tau is not above 0, or no such place.
+        ValueError: tau is not above 0, or `where` is unknown.
     """
     if not tau > 0:
         raise ValueError(f"tau must be above 0, found {tau}")
@@ -152,6 +154,6 @@ def neighbour_gain(
 
 
 def check_normaliser(normaliser: str) -> None:
-    """Raise ValueError unless it is one of the two interpretations."""
+    """Raise ValueError unless the normaliser is "constant" or "sampled"."""
     if normaliser not in ("sampled", "constant"):
         raise ValueError(f"normaliser must be sampled or constant, found {normaliser}")

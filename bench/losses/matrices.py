@@ -1,4 +1,4 @@
-"""Shapes and products that the Siamese losses share, always in float32 or wider.
+"""Shape checks and matrix products of the Siamese losses, in float32 or wider.
 
 Shapes: N images, D feature dimensions.
 """
@@ -10,7 +10,7 @@ from bench.losses.contrastive import at_least_float32
 
 
 def product(a: Tensor, b: Tensor) -> Tensor:
-    """Return a @ b, never narrowed by autocast."""
+    """Return a @ b in full precision, also under autocast."""
     with torch.autocast(a.device.type, enabled=False):
         return a @ b
 
@@ -21,15 +21,15 @@ def off_diagonal_squares(W_DD: Tensor) -> Tensor:
 
 
 def outputs(online_ND: Tensor, target_ND: Tensor, *, least: int = 1) -> tuple[Tensor, Tensor]:
-    """Return both in float32 or wider.
+    """Check the outputs of both views and return them in float32 or wider.
 
     Args:
         online_ND: outputs of view 1, shape (N, D).
         target_ND: outputs of view 2, shape (N, D).
-        least: the smallest N that the loss is defined for.
+        least: the smallest N for which the loss is defined.
 
     Raises:
-        ValueError: they are not of one shape (N >= least, D), or one of them alone is float64.
+        ValueError: the outputs do not both have shape (N >= least, D), or only one is float64.
     """
     if online_ND.shape != target_ND.shape or online_ND.ndim != 2 or len(online_ND) < least:
         raise ValueError(
@@ -41,10 +41,11 @@ def outputs(online_ND: Tensor, target_ND: Tensor, *, least: int = 1) -> tuple[Te
 
 
 def matching(correlation_DD: Tensor, x_ND: Tensor) -> Tensor:
-    """Return F in float32 or wider.
+    """Check F against features and return it in float32 or wider.
 
     Raises:
-        ValueError: it is not of shape (D, D) for features (N, D), or F or x alone is float64.
+        ValueError: F does not have shape (D, D) for features (N, D), or only one of F and x is
+            float64.
     """
     d = x_ND.shape[1]
     if correlation_DD.shape != (d, d):
@@ -53,15 +54,15 @@ def matching(correlation_DD: Tensor, x_ND: Tensor) -> Tensor:
 
 
 def of_one_type(name: str, y: Tensor, x: Tensor) -> Tensor:
-    """Return `y` in float32 or wider.
+    """Check that `y` and `x` have compatible dtypes; return `y` in float32 or wider.
 
     Args:
-        name: what `y` is called in the message.
-        y: a matrix to be multiplied with `x`.
+        name: name of `y` in the message.
+        y: matrix to multiply with `x`.
         x: outputs.
 
     Raises:
-        ValueError: one of `x` and `y` is float64 and the other is not.
+        ValueError: only one of `x` and `y` is float64.
     """
     wide = at_least_float32(y)
     if wide.dtype != at_least_float32(x).dtype:

@@ -1,4 +1,4 @@
-"""What is measured of a similarity objective while it trains, without a gradient."""
+"""Quantities of similarity objectives monitored during training, without gradients."""
 
 import torch
 from torch import Tensor
@@ -9,7 +9,7 @@ from bench.losses.contrastive import at_least_float32, check_similarities, exces
 
 @torch.no_grad()
 def q_b(pos_N: Tensor, neg_NM: Tensor, *, tau: float | Tensor) -> Tensor:
-    """Return the coupling multiplier of each query, the factor of all of InfoNCE's gradients.
+    """Return q_B of each query: the factor that couples all gradients of InfoNCE.
 
     DCL, arXiv:2110.06848, Eq. 4: q_B = U / (e^{pos/tau} + U), U = sum_i e^{neg_i/tau}.
 
@@ -29,9 +29,10 @@ def q_b(pos_N: Tensor, neg_NM: Tensor, *, tau: float | Tensor) -> Tensor:
 
 @torch.no_grad()
 def histogram(values_N: Tensor, *, bins: int = 20) -> Tensor:
-    """Return how many values fall in each of `bins` equal bins of [0, 1], shape (..., bins).
+    """Return the number of values in each of `bins` equal bins of [0, 1], shape (..., bins).
 
-    A bin holds its lower edge, the last one 1 as well; a value outside [0, 1] or nan is in none.
+    A bin includes its lower edge; the last one also includes 1. Values outside [0, 1] and NaN are
+    not counted.
     """
     edges = torch.linspace(0, 1, bins + 1, dtype=values_N.dtype, device=values_N.device)
     at_least = (values_N.unsqueeze(-1) >= edges[:-1]).logical_and(values_N.unsqueeze(-1) <= 1)

@@ -1,9 +1,8 @@
-"""The Siamese family's losses and the matrices they need (UniGrad, arXiv:2112.05141).
+"""Losses of the Siamese family and their matrices (UniGrad, arXiv:2112.05141).
 
-Shapes: N images, D feature dimensions (the paper's C). Every loss is of one direction, the online
-outputs of view 1 against the target outputs of view 2, and is computed in float32 or wider. The
-caller adds the other direction, has normalised both outputs as the method says, and has detached
-the target where the method does.
+Shapes: N images, D feature dimensions (the paper's C). Each loss compares the online outputs of
+view 1 with the target outputs of view 2, in float32 or wider. The caller adds the other direction.
+The caller also normalises the outputs and detaches the target, as the method requires.
 """
 
 from typing import Literal, NamedTuple, get_args
@@ -30,7 +29,7 @@ def cosine_distance(online_ND: Tensor, target_ND: Tensor) -> Tensor:
         Loss of each query, from -1 to 1, shape (N,).
 
     Raises:
-        ValueError: the shapes do not agree.
+        ValueError: the shapes do not match.
     """
     online_ND, target_ND = outputs(online_ND, target_ND)
     return -(online_ND * target_ND).sum(dim=-1)
@@ -38,15 +37,15 @@ def cosine_distance(online_ND: Tensor, target_ND: Tensor) -> Tensor:
 
 @torch.no_grad()
 def correlation(*features_ND: Tensor) -> Tensor:
-    """Return the mean of v v^T over all rows of all arguments, shape (D, D), without gradient.
+    """Return the mean of v v^T over all rows of all arguments, shape (D, D), detached.
 
-    F-update-code with both views given; F is `moving_average` of it.
+    With both views this is the update of F-update-code; F is its `moving_average`.
 
     Args:
         features_ND: one or more tensors of shape (N, D); N may differ between them.
 
     Raises:
-        ValueError: nothing given, or shapes that are not (N, D) with one D.
+        ValueError: there are no arguments, or their shapes are not (N, D) with the same D.
     """
     shapes = [tuple(x.shape) for x in features_ND]
     if not shapes or any(len(s) != 2 or s[1] != shapes[0][1] for s in shapes):
@@ -57,7 +56,7 @@ def correlation(*features_ND: Tensor) -> Tensor:
 
 @torch.no_grad()
 def moving_average(previous_DD: Tensor | None, current_DD: Tensor, rho: float) -> Tensor:
-    """Return rho previous + (1 - rho) current, a new tensor; the first batch as it is.
+    """Return rho previous + (1 - rho) current as a new tensor; the first batch unchanged.
 
     F-update-code: rho_v = (1 - rho) rho^(T - t) over the samples of batch t > 0 at step T.
 
@@ -67,7 +66,7 @@ def moving_average(previous_DD: Tensor | None, current_DD: Tensor, rho: float) -
         rho: decay, 0 <= rho < 1.
 
     Raises:
-        ValueError: rho is out of its range, or the shapes do not agree.
+        ValueError: rho is out of its range, or the shapes do not match.
     """
     if not 0 <= rho < 1:
         raise ValueError(f"rho must be at least 0 and below 1, found {rho}")
@@ -80,7 +79,7 @@ def moving_average(previous_DD: Tensor | None, current_DD: Tensor, rho: float) -
 
 
 class Predictor(NamedTuple):
-    """DirectPred's predictor and what its gradient is made of (Eqs. 25 and 26)."""
+    """DirectPred's predictor and the quantities for its gradient (Eqs. 25 and 26)."""
 
     W_DD: Tensor
     F_DD: Tensor
@@ -91,8 +90,8 @@ class Predictor(NamedTuple):
 def predictor(correlation_DD: Tensor, *, eps: float, form: Form) -> Predictor:
     """Return W_h = U (Lambda_F^(1/2) + c I) U^T of F = U Lambda_F U^T, F and c.
 
-    See `predictor_matrix`; "released" has F / lambda_max for F, so that c = eps. All NaN where F is
-    not finite: training that diverged is the caller's to see, not an error of the decomposition.
+    See `predictor_matrix`. "released" uses F / lambda_max instead of F, so c = eps. If F is not
+    finite, all results are NaN instead of an error, so the caller can detect divergence.
 
     Args:
         correlation_DD: F, symmetric, shape (D, D).
@@ -125,17 +124,17 @@ def predictor(correlation_DD: Tensor, *, eps: float, form: Form) -> Predictor:
 
 
 def predictor_matrix(correlation_DD: Tensor, *, eps: float, form: Form) -> Tensor:
-    """Return DirectPred's W_h, shape (D, D), symmetric and without gradient.
+    """Return DirectPred's W_h, shape (D, D), symmetric and detached.
 
     Args:
         correlation_DD: F, symmetric, shape (D, D).
-        eps: what small eigenvalues are raised by, >= 0, in units of lambda_max.
-        form: "printed", Lambda_F^(1/2) + eps lambda_max I (Eq. 6), or "released", the same of
-            F / lambda_max with eigenvalues of at least `FLOOR` (directpred-code); at lambda_max =
-            1 the two agree.
+        eps: regularisation of small eigenvalues, >= 0, in units of lambda_max.
+        form: "printed" is Lambda_F^(1/2) + eps lambda_max I (Eq. 6). "released" applies it to F /
+            lambda_max with eigenvalues of at least `FLOOR` (directpred-code). Both agree if
+            lambda_max = 1.
 
     Raises:
-        ValueError: form or eps is none of the above, F is not square or has no eigenvalue above 0.
+        ValueError: form or eps is invalid, or F is not square or has no positive eigenvalue.
     """
     return predictor(correlation_DD, eps=eps, form=form).W_DD
 
@@ -145,18 +144,18 @@ def directpred(
 ) -> Tensor:
     """Return -cos(W_h u1, u2) (Eq. 22); its gradient at a constant W_h is Eq. 24.
 
-    The loss and its gradient are 0 where W_h u1 is 0, which has no direction (eps 0 alone).
+    If W_h u1 is 0, which requires eps = 0, the loss and its gradient are 0.
 
     Args:
         online_ND: unit outputs u1, shape (N, D).
         target_ND: unit targets u2, shape (N, D).
-        correlation_DD, eps, form: as for `predictor_matrix`, with D of the features.
+        correlation_DD, eps, form: as for `predictor_matrix`.
 
     Returns:
         Loss of each query, from -1 to 1, shape (N,).
 
     Raises:
-        ValueError: as for `predictor_matrix`, or the shapes do not agree.
+        ValueError: as for `predictor_matrix`, or the shapes do not match.
     """
     online_ND, target_ND = outputs(online_ND, target_ND)
     W_DD = predictor_matrix(matching(correlation_DD, online_ND), eps=eps, form=form)
@@ -165,7 +164,7 @@ def directpred(
 
 
 def lengths(x_ND: Tensor) -> Tensor:
-    """Return the length of each row, shape (N, 1); infinite for 0, so that 0 over it is 0."""
+    """Return the length of each row, shape (N, 1); infinity instead of 0, so 0 / length is 0."""
     length_N1: Tensor = x_ND.norm(dim=-1, keepdim=True)
     return length_N1.where(length_N1 != 0, torch.inf)
 
@@ -173,7 +172,7 @@ def lengths(x_ND: Tensor) -> Tensor:
 def barlow_twins(online_ND: Tensor, target_ND: Tensor, *, balance: float) -> Tensor:
     """Return sum_i (W_ii - 1)^2 + lambda sum_{i != j} W_ij^2 of W = mean v1 v2^T (Eq. 8).
 
-    The loss belongs to the batch: every query carries the same number.
+    The loss is a property of the batch, so every query gets the same value.
 
     Args:
         online_ND: batch-normalised outputs of view 1, shape (N, D).
@@ -181,10 +180,10 @@ def barlow_twins(online_ND: Tensor, target_ND: Tensor, *, balance: float) -> Ten
         balance: lambda.
 
     Returns:
-        The loss N times, shape (N,).
+        The loss, repeated N times, shape (N,).
 
     Raises:
-        ValueError: the shapes do not agree.
+        ValueError: the shapes do not match.
     """
     online_ND, target_ND = outputs(online_ND, target_ND)
     W_DD = product(online_ND.mT, target_ND) / len(online_ND)
@@ -195,25 +194,25 @@ def barlow_twins(online_ND: Tensor, target_ND: Tensor, *, balance: float) -> Ten
 def vicreg(
     online_ND: Tensor, target_ND: Tensor, *, cov_weight: float, var_weight: float, gamma: float
 ) -> Tensor:
-    """Return VICReg's loss of view 1, whose mean is Eq. 10.
+    """Return VICReg's loss of view 1 for each query; its mean is Eq. 10.
 
     ||u1 - u2||^2 + (lambda_1/D) sum_{i != j} W'_ij^2 + (lambda_2/D) sum_i max(0, gamma - std_i),
-    W' the covariance and std the deviation of the online outputs over the batch, both with divisor
-    N - 1. A channel without deviation has no gradient from the last term. Every query carries its
-    own distance and the batch's two other terms.
+    with W' the covariance and std the standard deviation of the online outputs over the batch, both
+    with divisor N - 1. A channel with zero standard deviation gets no gradient from the last term.
+    Each query has its own distance and the batch's two other terms.
 
     Args:
         online_ND: outputs of view 1, shape (N >= 2, D).
         target_ND: outputs of view 2, shape (N, D).
         cov_weight: lambda_1.
         var_weight: lambda_2.
-        gamma: the deviation aimed at, in units of the outputs.
+        gamma: target standard deviation, in units of the outputs.
 
     Returns:
         Loss of each query, shape (N,).
 
     Raises:
-        ValueError: the shapes do not agree, or N < 2.
+        ValueError: the shapes do not match, or N < 2.
     """
     online_ND, target_ND = outputs(online_ND, target_ND, least=2)
     n, d = online_ND.shape
@@ -227,7 +226,7 @@ def vicreg(
 def unigrad(
     online_ND: Tensor, target_ND: Tensor, *, correlation_DD: Tensor, balance: float
 ) -> Tensor:
-    """Return -u1.u2 + (lambda/2) u1^T F u1 (Eq. 15); F and the target are held constant here.
+    """Return -u1.u2 + (lambda/2) u1^T F u1 (Eq. 15); F and the target are constants.
 
     u1^T F u1 = sum_v rho_v cos^2(u1, v). The gradient is Eq. 14, -u2 + lambda F u1.
 
@@ -241,7 +240,7 @@ def unigrad(
         Loss of each query, shape (N,).
 
     Raises:
-        ValueError: the shapes do not agree.
+        ValueError: the shapes do not match.
     """
     online_ND, target_ND = outputs(online_ND, target_ND.detach())
     F_DD = matching(correlation_DD, online_ND).detach()
@@ -251,10 +250,10 @@ def unigrad(
 
 @torch.no_grad()
 def principal_component_ratio(x_ND: Tensor, *, threshold: float = 0.9) -> Tensor:
-    """Return n_pc / D (Figure 2): the share of principal components that hold most variance.
+    """Return n_pc / D (Figure 2): the share of components with most of the variance.
 
-    n_pc is the least number of components of the centred features whose variances add up to more
-    than `threshold` of the total; 0 for features without variance, NaN for any not finite.
+    n_pc is the smallest number of principal components whose variances sum to more than `threshold`
+    of the total. Features without variance give 0, and features that are not finite give NaN.
 
     Args:
         x_ND: features, shape (N >= 1, D).
@@ -264,7 +263,7 @@ def principal_component_ratio(x_ND: Tensor, *, threshold: float = 0.9) -> Tensor
         A scalar, computed in float64, from 0 to 1.
 
     Raises:
-        ValueError: threshold is out of its range, or x_ND has not this shape.
+        ValueError: threshold or the shape of x_ND is invalid.
     """
     if not 0 <= threshold < 1:
         raise ValueError(f"threshold must be at least 0 and below 1, found {threshold}")
@@ -281,14 +280,15 @@ def principal_component_ratio(x_ND: Tensor, *, threshold: float = 0.9) -> Tensor
 
 @torch.no_grad()
 def eigenspace_alignment(predictor_DD: Tensor, correlation_DD: Tensor) -> Tensor:
-    """Return the mean of |cos(u, W u)| over the eigenvectors u of F, weighed by their eigenvalues.
+    """Return the mean of |cos(u, W u)| over eigenvectors u of F, weighted by eigenvalues.
 
-    1 where W turns no eigenvector of F (UniGrad, Sec. 3.2; arXiv:2102.06810 has the cosine of each
-    eigenvector). The weight leaves out directions in which no output varies, for which any
-    vector is an eigenvector. NaN where a number is not finite; 0 of a vector that W makes 0.
+    It is 1 if W preserves the direction of every eigenvector of F (UniGrad, Sec. 3.2;
+    arXiv:2102.06810 uses the cosine of each eigenvector). The weights exclude directions without
+    variance, whose eigenvectors are arbitrary. If an input is not finite, the result is NaN. A
+    vector mapped to 0 counts as 0.
 
     Args:
-        predictor_DD: the weights W of a linear layer, shape (D, D).
+        predictor_DD: weights W of a linear layer, shape (D, D).
         correlation_DD: F, symmetric and positive semi-definite, shape (D, D).
 
     Returns:

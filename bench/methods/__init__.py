@@ -1,4 +1,4 @@
-"""What a method is made of: targets, negatives, neighbours, an objective, and their joining.
+"""Components of methods: targets, negatives, neighbours and objectives, and their combination.
 
 Shapes: N queries (images of a batch), K negatives of one query, D dimensions.
 """

@@ -1,4 +1,4 @@
-"""One remembered embedding of every training image, and clusters of them (mutual-information).
+"""Memory bank: one embedding per training image, and clusters of them (mutual-information).
 
 Shapes: n entries (training images), D dimensions, N images of a batch, R clusterings.
 """
@@ -12,14 +12,14 @@ from torch.nn.functional import normalize
 def first_entries(
     images: int, dim: int, start: np.random.Generator, *, uniform: bool = False
 ) -> Tensor:
-    """Return what a bank starts with, which the paper leaves open, shape (n, D), float32.
+    """Return the initial entries of a bank, shape (n, D), float32.
 
     Args:
-        images: n.
-        dim: D.
-        start: gives the coordinates.
-        uniform: whether they are uniform from -1 to 1, as in the code that mutual-information's
-            App. C.3 names, not Gaussian.
+        images: number n of training images.
+        dim: number D of dimensions.
+        start: generator of the coordinates.
+        uniform: whether the coordinates are uniform in -1 to 1 instead of Gaussian, as in the code
+            named in mutual-information, App. C.3. The paper does not specify this.
     """
     if uniform:
         return torch.from_numpy(2 * start.random((images, dim), dtype=np.float32) - 1)
@@ -27,7 +27,7 @@ def first_entries(
 
 
 class Bank(nn.Module):
-    """The memory bank M; what it holds is in its buffers, and so in every checkpoint."""
+    """The memory bank M; its content is in buffers, so checkpoints contain it."""
 
     entries: Tensor
     clusters: Tensor
@@ -72,18 +72,18 @@ class Bank(nn.Module):
         self.register_buffer("clusters", alone)
 
     def of(self, rows_N: Tensor) -> Tensor:
-        """Return a copy of the entries of these images, shape (N, D)."""
+        """Return a copy of these images' entries, shape (N, D)."""
         return self.entries[rows_N]
 
     @torch.no_grad()
     def remember(self, rows_N: Tensor, values_ND: Tensor) -> None:
-        """Mix the batch's embeddings into its entries: M[i] <- rate M[i] + (1 - rate) v.
+        """Update the batch's entries: M[i] <- rate M[i] + (1 - rate) v.
 
-        `memory-bank-update-views`, Sec. 2.1.
+        Source: `memory-bank-update-views`, Sec. 2.1.
 
         Args:
-            rows_N: the images, each once.
-            values_ND: an embedding of a view of each.
+            rows_N: indices of the images, without repetition.
+            values_ND: embedding of one view of each image.
         """
         values_ND = values_ND.to(self.entries.dtype)
         mixed_ND = self.rate * self.entries[rows_N] + (1 - self.rate) * values_ND
@@ -91,11 +91,11 @@ class Bank(nn.Module):
 
     @torch.no_grad()
     def fit_clusters(self, draw: np.random.Generator) -> None:
-        """Cluster the entries again, R times from different seeds (`la-close-set`).
+        """Cluster the entries R times with different seeds (`la-close-set`).
 
-        K-means by Euclidean distance over all entries, faiss's 25 iterations (20 in the code that
-        App. C.3 names), then each entry to its nearest centre by exact search. Equal entries and
-        generators give equal clusters.
+        It uses Euclidean k-means over all entries with faiss's 25 iterations (20 in the code named
+        in App. C.3). Then each entry is assigned to its nearest centre by exact search. Equal
+        entries and generators give equal clusters.
         """
         import faiss  # slow to import, and needed with clusters only
 

@@ -1,7 +1,7 @@
-"""Which entries of a bank are negatives and close neighbours of a query (mutual-information).
+"""Sampling of negatives and close neighbours from a memory bank (mutual-information).
 
-Every draw is i.i.d., with replacement, and uniform over the images it may fall on. BALL draws from
-the nearest entries, RING leaves out the innermost of them, CAVE those of the query's clusters.
+Samples are i.i.d., with replacement and uniform over the allowed images. BALL samples from the
+nearest entries. RING excludes the innermost of them. CAVE excludes the query's clusters.
 
 Shapes: n entries, D dimensions, N queries, m or M candidates per query, K negatives, L neighbours.
 """
@@ -19,7 +19,7 @@ BLOCK_NUMBERS = 2**26  # similarities held at once: 256 MB
 
 
 class Shares(NamedTuple):
-    """Shares of the bank in an epoch, in [0, 1]: of the ball, and of the inner ball of a ring."""
+    """Shares of the bank in an epoch, in [0, 1]: of the ball and of a ring's inner ball."""
 
     outer: float
     inner: float
@@ -28,17 +28,17 @@ class Shares(NamedTuple):
 def annealed(
     epoch: float, *, start: float, end: float, from_epoch: float, to_epoch: float
 ) -> float:
-    """Return the share of an epoch: `start`, then on a line from from_epoch to to_epoch, `end`.
+    """Return the share at an epoch: `start`, a linear ramp, then `end`.
 
-    `anneal-negatives`: 1 to p over epochs 0 to 100; `anneal-ring`, inner: 0 to 0.01 over epochs 10
-    to 100. A fraction of an epoch anneals by steps (Sec. 4.3).
+    Examples are `anneal-negatives`, 1 to p over epochs 0 to 100, and the inner ball of
+    `anneal-ring`, 0 to 0.01 over epochs 10 to 100. Fractions of epochs anneal per step (Sec. 4.3).
 
     Args:
-        epoch: how much of the training is done, in epochs.
-        start: share of the bank in the beginning, 0 to 1.
-        end: share of the bank in the end, 0 to 1.
-        from_epoch: the ramp begins here.
-        to_epoch: the ramp ends here.
+        epoch: progress of the training, in epochs.
+        start: initial share of the bank, 0 to 1.
+        end: final share of the bank, 0 to 1.
+        from_epoch: start of the ramp.
+        to_epoch: end of the ramp.
 
     Raises:
         ValueError: to_epoch is before from_epoch.
@@ -53,10 +53,10 @@ def annealed(
 
 
 def count(share: float, n: int) -> int:
-    """Return how many of the n - 1 others a share in [0, 1] is: 0 for 0, else at least 1.
+    """Return the number of entries in a share of the n - 1 others: 0 for 0, else at least 1.
 
     Raises:
-        ValueError: the share is not within 0 and 1.
+        ValueError: the share is not in [0, 1].
     """
     if not 0 <= share <= 1:
         raise ValueError(f"share must be 0 to 1, found {share}")
@@ -65,19 +65,20 @@ def count(share: float, n: int) -> int:
 
 @torch.no_grad()
 def ranked(bank_nD: Tensor, centre_ND: Tensor, own_N: Tensor, most: int) -> Tensor:
-    """Return the nearest entries of each query, nearest first, shape (N, most).
+    """Return the nearest entries of each query, nearest first, shape (N, most), int64.
 
-    `negative-distribution-ball`: by inner product, which for unit vectors is by distance. Exact;
-    besides the answer it holds `BLOCK_NUMBERS` similarities (those of one query if n is more).
+    Entries are sorted by inner product, which equals sorting by distance for unit vectors
+    (`negative-distribution-ball`). The search is exact and uses memory for `BLOCK_NUMBERS`
+    similarities, or n if n is larger.
 
     Args:
-        bank_nD: the entries.
-        centre_ND: what they are near to: the embedding of the view, or its entry.
-        own_N: the entry of each query's own image, which is left out.
-        most: how many, 1 to n - 1.
+        bank_nD: entries of the bank.
+        centre_ND: query points: embeddings of views, or entries.
+        own_N: index of each query's own entry, which is excluded.
+        most: number of entries per query, 1 to n - 1.
 
     Raises:
-        ValueError: `most` is none of these.
+        ValueError: `most` is out of range.
     """
     n = len(bank_nD)
     if not 1 <= most < n:
@@ -92,15 +93,15 @@ def ranked(bank_nD: Tensor, centre_ND: Tensor, own_N: Tensor, most: int) -> Tens
 
 
 def draw_uniform(n: int, own_N: Tensor, K: int, draw: Draw) -> Tensor:
-    """Return K of the other n - 1 entries for each query, shape (N, K).
+    """Return K of the other n - 1 entries for each query, shape (N, K), int64.
 
-    `negative-distribution-uniform`, without the query's own entry.
+    This is `negative-distribution-uniform` without the query's own entry.
 
     Args:
-        n: entries of the bank.
-        own_N: the entry of each query's own image, int64.
+        n: number of entries of the bank.
+        own_N: index of each query's own entry, int64.
         K: negatives per query.
-        draw: the generator of the batch.
+        draw: random draw of the batch.
 
     Raises:
         ValueError: n is below 2.
@@ -119,18 +120,18 @@ def draw_between(
     *,
     banned_Nm: Tensor | None,
 ) -> Tensor:
-    """Return K of the candidates behind the `inner` nearest for each query, shape (N, K).
+    """Return K of the candidates after the `inner` nearest for each query, shape (N, K).
 
     Args:
-        order_Nm: candidates, nearest first, as `ranked` gives them.
-        inner: 0 for BALL and CAVE and for close neighbours; for RING those of the inner ball.
-        K: how many.
-        draw: the generator.
-        banned_Nm: bool, candidates never drawn (CAVE: `same_cluster`), unless all from `inner` on
-            are banned: then none is.
+        order_Nm: candidates, nearest first: result of `ranked`.
+        inner: number of nearest candidates to exclude: the inner ball for RING, otherwise 0.
+        K: number of samples per query.
+        draw: random draw of the batch.
+        banned_Nm: candidates to exclude, bool (CAVE: `same_cluster`). If all candidates after
+            `inner` are excluded, the mask is ignored.
 
     Raises:
-        ValueError: no candidate is behind the inner ones.
+        ValueError: there are no candidates after the inner ones.
     """
     m = order_Nm.shape[1]
     if not 0 <= inner < m:
@@ -145,12 +146,12 @@ def draw_between(
 
 
 def same_cluster(bank: Bank, own_N: Tensor, index_NM: Tensor) -> Tensor:
-    """Return whether entries share a cluster with their query, in any clustering, bool (N, M).
+    """Return whether entries share a cluster with their query in any clustering, bool (N, M).
 
     Args:
         bank: the bank with its clusterings.
-        own_N: the entry of each query's own image, int64.
-        index_NM: M entries per query, int64.
+        own_N: index of each query's own entry, int64.
+        index_NM: indices of M entries per query, int64.
     """
     same_NM = torch.zeros_like(index_NM, dtype=torch.bool)
     for cluster_n in bank.clusters.T:
@@ -159,16 +160,17 @@ def same_cluster(bank: Bank, own_N: Tensor, index_NM: Tensor) -> Tensor:
 
 
 def draw_from_cluster(bank: Bank, own_N: Tensor, L: int, draw: Draw) -> Tensor:
-    """Return L entries of the union of each query's clusters, its own included, shape (N, L).
+    """Return L entries from the union of each query's clusters, shape (N, L).
 
-    K-neighbours (`neighbour-distributions`); how several clusterings combine the paper leaves open.
-    Without clusterings it is the query's own entry. Memory is bounded as in `ranked`.
+    These are the K-neighbours of `neighbour-distributions`, possibly the query's own entry. The
+    paper does not specify how to combine several clusterings. Without clusterings, the query's own
+    entry is returned. Memory is bounded as in `ranked`.
 
     Args:
         bank: the bank with its clusterings.
-        own_N: the entry of each query's own image, int64.
+        own_N: index of each query's own entry, int64.
         L: neighbours per query.
-        draw: the generator of the batch.
+        draw: random draw of the batch.
     """
     n, drawn = len(bank.entries), []
     block = max(1, BLOCK_NUMBERS // n)

@@ -1,4 +1,4 @@
-"""Negatives and close neighbours out of a memory bank: uniform, BALL, RING, CAVE, LA, annealed."""
+"""Negatives and close neighbours from a memory bank: uniform, BALL, RING, CAVE, LA, annealed."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -26,10 +26,11 @@ FIRST_BATCHES = 10  # assumed: "initial batches" in arXiv:1805.01978, Sec. 3.2
 
 
 class BankNormaliser(nn.Module):
-    """kappa of Z = kappa n: a number, or the mean of e^{s / tau} over the first batches' negatives.
+    """kappa of Z = kappa n: a constant, or the mean of e^{s / tau} over early negatives.
 
-    The estimate of arXiv:1805.01978, Sec. 3.2, without gradient. While the first batches last it is
-    the mean so far, theirs included. What it has seen is in its buffers, and so in checkpoints.
+    The estimate follows arXiv:1805.01978, Sec. 3.2, without a gradient. During the first batches it
+    is the running mean, including the current batch. Its state is in buffers, so checkpoints
+    contain it.
     """
 
     total: Tensor
@@ -48,7 +49,7 @@ class BankNormaliser(nn.Module):
 
     @torch.no_grad()
     def of(self, neg_NK: Tensor) -> float:
-        """Return kappa for queries with these similarities, which count if they are early."""
+        """Return kappa for queries with these similarities, which count in early batches."""
         if self.kappa is not None:
             return self.kappa
         if self._estimate is None and int(self.batches) == FIRST_BATCHES:
@@ -59,7 +60,7 @@ class BankNormaliser(nn.Module):
         return float((self.total + self._of_batch()) / (self.batches + 1))
 
     def remember(self) -> None:
-        """Add the mean of the batch to the running mean; directions of one batch are averaged."""
+        """Add the batch's mean, averaged over its directions, to the running mean."""
         if self._seen:
             self.total += self._of_batch()
             self.batches += 1
@@ -75,7 +76,7 @@ def _forget_estimate(module: Any, _: Any) -> None:
 
 
 class BankNegatives(nn.Module):
-    """The entries of other images, drawn as the cell says (mutual-information, Sec. 4)."""
+    """Negatives from the entries of other images (mutual-information, Sec. 4)."""
 
     def __init__(self, cell: Pretrain) -> None:
         """Take the draws from the cell; the bank itself comes with each anchor."""
@@ -88,10 +89,10 @@ class BankNegatives(nn.Module):
             self.normaliser = BankNormaliser(cell.kappa, cell.tau)
 
     def shares(self, epoch: float) -> Shares:
-        """Return the shares of the ball and of the inner ball, annealed or not.
+        """Return the shares of the ball and of the inner ball, with annealing if set.
 
         Args:
-            epoch: how much of the training is done; its fraction counts by steps alone.
+            epoch: progress of the training. Its fraction matters only for annealing per step.
         """
         cell = self.cell
         if cell.anneal_every == "epoch":
@@ -105,7 +106,7 @@ class BankNegatives(nn.Module):
         return Shares(outer, inner)
 
     def similarities(self, anchor: Anchor) -> Similarities:
-        """See `Negatives`; the anchor must bring its bank and rows.
+        """Return similarities like `Negatives`; the anchor needs a bank and rows.
 
         Raises:
             ValueError: the anchor has no bank or no rows.
@@ -141,7 +142,7 @@ class BankNegatives(nn.Module):
         )
 
     def remember(self, keys: Sequence[Tensor], draw: Draw) -> None:
-        """Keep what the batch says of the normaliser; the method's banks remember the rest."""
+        """Update the normaliser; the method updates its banks itself."""
         if self.normaliser is not None:
             self.normaliser.remember()
 
@@ -194,7 +195,7 @@ class BankNegatives(nn.Module):
 
 
 class BankRows(NamedTuple):
-    """Rows of the bank for each query."""
+    """Indices of bank entries for each query."""
 
     negatives_NK: Tensor
     near_NL: Tensor | None = None  # close neighbours

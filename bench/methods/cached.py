@@ -1,9 +1,9 @@
-"""Comparing several batches as one in the memory of one: gradient caching (arXiv:2101.06983).
+"""Gradient caching (arXiv:2101.06983): a large batch in the memory of a small one.
 
-All batches are encoded without gradients and compared as one, which gives the loss's gradient with
-respect to each output. Then each batch is encoded again and passes its part of that gradient on to
-the weights. Batch norm normalises each batch by itself, alike both times, and its running
-statistics move once.
+All batches are encoded without gradients and compared as one batch. This gives the loss's gradient
+with respect to each output. Then each batch is encoded a second time, and its part of this gradient
+is backpropagated to the weights. Batch norm uses the same statistics of each batch both times and
+updates its running statistics once.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,9 +16,9 @@ from bench.methods.online_network import Online, Projected
 
 
 def encode_all(method: Method, online: Online, batches: Sequence[StepInput]) -> Encoded:
-    """Return what the networks make of all batches, one behind the other.
+    """Return the concatenated outputs of the networks for all batches.
 
-    Outputs of the online network are leaves, in which the loss's gradient is left.
+    Outputs of the online network are leaf tensors that receive the loss's gradient.
     """
     statistics = [buffer.clone() for buffer in online.buffers()]
     with torch.no_grad():
@@ -31,7 +31,7 @@ def encode_all(method: Method, online: Online, batches: Sequence[StepInput]) -> 
 
 
 def pass_on(method: Method, online: Online, batches: Sequence[StepInput], encoded: Encoded) -> None:
-    """Encode each batch again, and add to the weights' gradients its part of the outputs'."""
+    """Encode each batch again and add its part of the gradient to the weights' gradients."""
     begin = 0
     for seen in batches:
         again = method.project(online, seen)

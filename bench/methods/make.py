@@ -1,4 +1,4 @@
-"""From a cell's coordinates to its method: one small choice an axis."""
+"""Build the method of a cell from its settings, one choice per axis."""
 
 import numpy as np
 from torch import nn
@@ -27,7 +27,7 @@ from bench.networks.encoder import Towers
 
 
 def method_of(cell: Pretrain, online: Online, images: int) -> Method | OwnMethod:
-    """Return the method at the cell's coordinates, or the method in its file.
+    """Return the method with the cell's settings, or the method in its file.
 
     Args and Raises as for `make_method`, and as for `OwnMethod`.
     """
@@ -36,16 +36,16 @@ def method_of(cell: Pretrain, online: Online, images: int) -> Method | OwnMethod
 
 
 def make_method(cell: Pretrain, online: Online, images: int) -> Method:
-    """Return the method at the cell's coordinates.
+    """Return the method with the cell's settings.
 
     Args:
-        cell: the coordinates.
-        online: the network that learns.
-        images: how many training images there are.
+        cell: the settings.
+        online: the online network.
+        images: number of training images.
 
     Raises:
-        DataFailure: a bank of so few images has no such negatives or clusters.
-        CellFailure: the objective is in a file that no trusted folder has.
+        DataFailure: there are too few images for the requested negatives or clusters.
+        CellFailure: the objective's file is not in a trusted folder.
     """
     return Method(
         cell=cell,

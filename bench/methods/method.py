@@ -1,4 +1,4 @@
-"""A method joins a target, negatives, neighbours and an objective; nothing depends on its name."""
+"""A method combines a target, negatives, neighbours and an objective; its name has no effect."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ GLOBAL = 2  # views whose outputs are keys; what comes after them are queries al
 
 
 class StepInput(NamedTuple):
-    """What a method is shown in a step."""
+    """Input of a method in one step."""
 
     views: Sequence[Tensor]  # of the same images, (N, 3, H, W) each; on several ranks, their rows
     draw: Draw  # which negatives, where not all are taken
@@ -46,14 +46,14 @@ class StepInput(NamedTuple):
 
 
 class Encoded(NamedTuple):
-    """What networks make of a batch."""
+    """Outputs of the networks for a batch."""
 
     projected: list[Projected]  # by the online network, of what it saw
     keys: dict[int, Tensor]  # by a momentum network, of each view that it saw
 
 
 class ComparedBatch(NamedTuple):
-    """A batch in the eyes of a method."""
+    """A batch after comparison, with its inputs and outputs."""
 
     pairs: list[Pair]  # one a direction
     keys: list[Tensor]  # of all views that keys were made of, (N, D) each
@@ -63,18 +63,18 @@ class ComparedBatch(NamedTuple):
 
     @property
     def first(self) -> Projected:
-        """What the online network made of the first view."""
+        """Outputs of the online network for the first view."""
         return self.projected[0]
 
     @property
     def features(self) -> Tensor:
-        """The backbone's features of the first view, those of two towers side by side."""
+        """Backbone features of the first view; those of two towers are concatenated."""
         return torch.cat([p.features for p in self.projected[: self.towers]], dim=1)
 
 
 @dataclass(frozen=True)
 class Method:
-    """Choices on the axes of a method, joined."""
+    """A combination of choices on the axes of a method."""
 
     cell: Pretrain
     target: Target
@@ -90,7 +90,7 @@ class Method:
 
     @property
     def modules(self) -> dict[str, nn.Module]:
-        """The parts with a state besides the online network."""
+        """The modules with state besides the online network."""
         parts = {
             "target": self.target, "negatives": self.negatives, "support": self.support,
             "banks": self.banks, "previous": self.previous, "objective": self.objective,
@@ -98,7 +98,7 @@ class Method:
         return {name: part for name, part in parts.items() if isinstance(part, nn.Module)}
 
     def begin_epoch(self, epoch: int) -> None:
-        """Cluster the banks again, where clusters are asked for."""
+        """Recompute the clusters of the banks, if the method uses clusters."""
         if self.cell.clusters is None or epoch < self.cell.uniform_epochs:
             return
         for i, bank in enumerate(self.banks or []):
@@ -108,28 +108,28 @@ class Method:
             self.ranks.first_has(bank.clusters)
 
     def compare(self, online: Online, seen: StepInput) -> ComparedBatch:
-        """Return the similarities of each direction; nothing is remembered yet.
+        """Return the similarities of each direction; no state is updated yet.
 
-        There is no `simclr.py`: a method is a point on the axes of `Pretrain`, which its preset in
-        `bench/suites/methods/` gives. SimCLR runs like this. `project` encodes both views with
-        `Online`. `Shared.keys` returns these projections as keys, with their gradient.
-        `BatchNegatives.similarities` compares each query with the other view of its image, the
-        positive, and with both views of all other images, the negatives. `make_objective` gives
-        these similarities to `bench.losses.contrastive.infonce`. `Training.step` in
-        `bench/train/loop.py` takes the mean over both directions and moves the network. MoCo
-        differs in two parts, `Momentum` keys and `QueueNegatives`; DCL in the loss alone.
+        There is no `simclr.py`. A method is a combination of settings of `Pretrain`, which its
+        preset in `bench/suites/methods/` lists. The steps of SimCLR are: `project` encodes both
+        views with `Online`. `Shared.keys` returns these projections as keys, with their gradient.
+        `BatchNegatives.similarities` compares each query with its positive, the other view of its
+        image, and with its negatives, both views of all other images. `make_objective` gives these
+        similarities to `bench.losses.contrastive.infonce`. `Training.step` in `bench/train/loop.py`
+        averages over both directions and updates the network. MoCo uses `Momentum` keys and
+        `QueueNegatives` instead. DCL only has another loss.
         """
         return self.compare_encoded(online.witness, seen, self.encode(online, seen))
 
     def encode(self, online: Online, seen: StepInput) -> Encoded:
-        """Return what the networks make of the views; batch norm takes note of them."""
+        """Return the networks' outputs for the views; batch norm updates its statistics."""
         projected = self.project(online, seen)
         if not isinstance(self.target, Momentum):
             return Encoded(projected, {})
         return Encoded(projected, {v: self.target.keys(seen.views[v]) for v in self._keyed()})
 
     def compare_encoded(self, witness: Witness, seen: StepInput, encoded: Encoded) -> ComparedBatch:
-        """Return the similarities of each direction of what is encoded; views are not read."""
+        """Return the similarities of each direction for encoded views."""
         projected = encoded.projected
         keys = encoded.keys or {v: self._key(projected[v]) for v in self._keyed()}
         samples = self._branch(projected, keys)
@@ -162,7 +162,7 @@ class Method:
         return ComparedBatch(pairs, list(keys.values()), projected, F_DD, towers)
 
     def remember(self, compared: ComparedBatch, seen: StepInput) -> None:
-        """Take note of the batch's keys, after its backward pass."""
+        """Update memories with the batch's keys, after the backward pass."""
         if isinstance(self.objective, OwnLoss):
             self.objective.remember(compared.pairs)
         self.negatives.remember(compared.keys, seen.draw.of(KEPT))
@@ -182,7 +182,7 @@ class Method:
         return range(GLOBAL) if self.cell.symmetric or both_views else (1,)
 
     def project(self, online: Online, seen: StepInput) -> list[Projected]:
-        """Return what the online network makes of the views that it needs to see."""
+        """Return the online network's outputs for the views that it needs."""
         views = list(seen.views)
         if self.cell.colour == "lab":
             return [online(part, i) for i, part in enumerate(split_channels(views[0]))]
@@ -275,12 +275,12 @@ class Method:
 
     @property
     def trained(self) -> list[tuple[str, nn.Parameter]]:
-        """What is trained as the network's weights are: nothing more."""
+        """Additional parameters trained like the network's weights: none."""
         return []
 
     @property
     def learned(self) -> list[nn.Parameter]:
-        """What the objective learns."""
+        """Learned parameters of the objective."""
         return list(self.objective.parameters()) if isinstance(self.objective, OwnLoss) else []
 
     def _bank(self, tower: int) -> Bank:

@@ -1,6 +1,6 @@
-"""Where negatives come from: who is compared with whom. Remembering is a separate call.
+"""Sources of negatives; updating a memory is a separate call.
 
-A source answers `similarities(anchor)` with what each query is compared with.
+`similarities(anchor)` of a source returns the similarities of each query with its candidates.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from bench.methods.witness import Dot, Witness
 
 
 class Memory(nn.Module):
-    """The last `size` keys; they are buffers, so every checkpoint contains them."""
+    """Queue of the last `size` keys; they are buffers, so checkpoints contain them."""
 
     keys: Tensor
     place: Tensor  # of the next key; once the memory is full that of the oldest
@@ -33,11 +33,11 @@ class Memory(nn.Module):
         self.size, self.always_full = size, start is not None
 
     def content(self) -> Tensor:
-        """Return the keys held, shape (M, D); M < `size` until it is full."""
+        """Return the stored keys, shape (M, D); M < `size` until it is full."""
         return self.keys if self.always_full else self.keys[: int(self.held)]
 
     def by_age(self) -> Tensor:
-        """Return the keys held, the oldest first, shape (M, D)."""
+        """Return the stored keys, oldest first, shape (M, D)."""
         if not self.always_full and int(self.held) < self.size:
             return self.keys[: int(self.held)]
         return self.keys[
@@ -46,9 +46,9 @@ class Memory(nn.Module):
 
     @torch.no_grad()
     def remember(self, keys_ND: Tensor, draw: Draw) -> None:
-        """Put keys in the place of the oldest; of more keys than fit, `size` random ones.
+        """Replace the oldest keys; of more than `size` new keys, a random subset is stored.
 
-        EqCo, Sec. 2.3: with K below N the bank holds K random keys of the previous batch.
+        If K < N, the queue has K random keys of the previous batch (EqCo, Sec. 2.3).
         """
         keys_ND = keys_ND.detach().to(self.keys.dtype)
         if len(keys_ND) > self.size:
@@ -60,7 +60,7 @@ class Memory(nn.Module):
 
 
 class Anchor(NamedTuple):
-    """One direction of a batch: queries of one view, their positives, and what surrounds them."""
+    """One direction of a batch: queries of one view, their positives and context."""
 
     query_ND: Tensor
     positive_ND: Tensor  # the key of each query
@@ -88,20 +88,20 @@ class Similarities(NamedTuple):
 
 
 class Negatives(Protocol):
-    """A source of negatives."""
+    """Interface of a source of negatives."""
 
     def similarities(self, anchor: Anchor) -> Similarities:
-        """Return what each query is compared with."""
+        """Return the similarities of each query with its candidates."""
 
     def remember(self, keys: Sequence[Tensor], draw: Draw) -> None:
-        """Take note of a batch's keys, after all of its directions are computed."""
+        """Update the source with a batch's keys, after all directions are computed."""
 
 
 class BatchNegatives(nn.Module):
-    """The other images of the batch: their other views' keys, or the keys of both their views.
+    """Other images of the batch: keys of their other views, or of both views.
 
-    SimCLR (DCL, Eq. 1) compares with both, 2(N - 1) of them; MoCo-like methods without a queue
-    (EqCo, Sec. 3; dual-temperature, Sec. C) with keys of the other view alone, N - 1.
+    SimCLR (DCL, Eq. 1) uses both views: 2(N - 1) negatives. MoCo-like methods without a queue
+    (EqCo, Sec. 3; dual-temperature, Sec. C) use keys of the other view: N - 1 negatives.
     """
 
     def __init__(self, *, both_views: bool, K: int | None) -> None:
@@ -110,10 +110,10 @@ class BatchNegatives(nn.Module):
         self.both_views, self.K = both_views, K
 
     def similarities(self, anchor: Anchor) -> Similarities:
-        """See `Negatives`.
+        """Return similarities like `Negatives`.
 
         Raises:
-            ValueError: keys of both views are negatives, and the anchor has those of one alone.
+            ValueError: keys of both views are required, and the anchor has keys of only one.
         """
         sim_NN = anchor.witness.scores(anchor.query_ND, anchor.positive_ND)
         parts = [off_diagonal(sim_NN)]
@@ -125,11 +125,11 @@ class BatchNegatives(nn.Module):
         return Similarities(sim_NN.diagonal(), at_most(self.K, neg_NM, anchor.draw))
 
     def remember(self, keys: Sequence[Tensor], draw: Draw) -> None:
-        """Keep nothing: the batch ends with its step."""
+        """Do nothing: the batch provides all negatives."""
 
 
 class Onlookers(BatchNegatives):
-    """No negatives: the other images of the batch are looked at, for the probes alone."""
+    """No negatives: similarities with other images of the batch are only monitored."""
 
     def __init__(self) -> None:
         """Look at the keys of the other views."""
@@ -137,7 +137,7 @@ class Onlookers(BatchNegatives):
 
     @torch.no_grad()
     def similarities(self, anchor: Anchor) -> Similarities:
-        """Return cosines, whatever the norm of the outputs is."""
+        """Return cosine similarities, for outputs of any norm."""
         query_ND, positive_ND = (
             nn.functional.normalize(x.float(), dim=1) for x in (anchor.query_ND, anchor.positive_ND)
         )
@@ -145,7 +145,7 @@ class Onlookers(BatchNegatives):
 
 
 class ScalarDictionary(NamedTuple):
-    """A dictionary of the scalar component of dual temperature (supplement, Sec. B)."""
+    """Separate keys for the scalar component of dual temperature (supplement, Sec. B)."""
 
     K: int
     size: int  # the newest keys, of which K are taken
@@ -153,7 +153,7 @@ class ScalarDictionary(NamedTuple):
 
 
 class QueueNegatives(nn.Module):
-    """The keys of earlier batches (MoCo), all of them or K for each query."""
+    """Keys of earlier batches (MoCo): all, or K per query."""
 
     def __init__(
         self,
@@ -181,7 +181,7 @@ class QueueNegatives(nn.Module):
         self.size, self.K, self.drawn, self.scalar = size, K, drawn, scalar
 
     def similarities(self, anchor: Anchor) -> Similarities:
-        """See `Negatives`; a queue still empty gives one negative opposite to each query."""
+        """Return similarities like `Negatives`; an empty queue gives one opposite negative."""
         query_ND, score = anchor.query_ND, anchor.witness
         pos_N = score.pairs(query_ND, anchor.positive_ND)
         keys_MD = self.memory.content()
@@ -203,7 +203,7 @@ class QueueNegatives(nn.Module):
         )
 
     def remember(self, keys: Sequence[Tensor], draw: Draw) -> None:
-        """Put the batch's keys in the place of the oldest."""
+        """Replace the oldest keys by the batch's keys."""
         self.memory.remember(torch.cat(list(keys)), draw)
 
 
@@ -221,17 +221,15 @@ def off_diagonal(sim_NN: Tensor) -> Tensor:
 
 
 def at_most(K: int | None, neg_NM: Tensor, draw: Draw) -> Tensor:
-    """Return K negatives of each query, drawn without replacement, where there are more.
-
-    All of them for None.
+    """Return at most K negatives per query, sampled without replacement.
 
     Args:
-        K: negatives per query, None for all.
+        K: negatives per query; None means all.
         neg_NM: similarities with M candidates, shape (N, M).
         draw: the generator of the batch.
 
     Returns:
-        Similarities, shape (N, K), or neg_NM where M <= K.
+        Similarities, shape (N, K), or neg_NM if M <= K.
     """
     N, M = neg_NM.shape
     if K is None or M <= K:

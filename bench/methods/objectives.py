@@ -1,4 +1,4 @@
-"""Objectives by name: from a cell to a function of one direction's queries and keys."""
+"""Objectives by name: from a cell to a function of queries and keys."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -45,7 +45,7 @@ unit)."""
 
 
 def make_objective(cell: Pretrain | Speech) -> Objective:
-    """Return the cell's objective: its function in `bench.losses` with the cell's settings."""
+    """Return the cell's objective: a function of `bench.losses` with the cell's settings."""
     loss = LOSSES[cell.loss]
     module, function_name = loss.function.split(".")
     function: Callable[..., Tensor] = getattr(

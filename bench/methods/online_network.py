@@ -1,4 +1,4 @@
-"""The network that learns: from views to outputs that can be compared."""
+"""The online network: from views to outputs for comparison."""
 
 from collections.abc import Callable
 from typing import Literal, NamedTuple
@@ -17,7 +17,7 @@ from bench.networks.ranked_norm import spread_norms
 
 
 class Projected(NamedTuple):
-    """What the online network makes of one view."""
+    """Outputs of the online network for one view."""
 
     features: Tensor  # of the backbone, (N, F)
     projection_ND: Tensor  # normalised as the cell says
@@ -26,7 +26,7 @@ class Projected(NamedTuple):
 
 
 class Online(nn.Module):
-    """The network that learns: backbone, projector, predictor, witness."""
+    """The online network: backbone, projector, predictor and witness."""
 
     def __init__(self, cell: Pretrain, ranks: Ranks = ALONE) -> None:
         """Initialise from the cell's seed, as one of these ranks."""
@@ -43,19 +43,19 @@ class Online(nn.Module):
 
     @property
     def embedding(self) -> nn.Sequential:
-        """Backbone and projector: from views to projections, not yet normalised."""
+        """Backbone and projector: from views to unnormalised projections."""
         return nn.Sequential(self.backbone, self.projector)
 
     def forward(self, views: Tensor, tower: int | None = None, blocks: int = 1) -> Projected:
         """Return features, projections and predictions of views, shape (N, channels, H, W).
 
-        Of several ranks each gives its rows, and gets what is made of the whole batch; features
-        come without a gradient then.
+        With several ranks, each passes its rows and gets the outputs of the whole batch. Features
+        are then detached.
 
         Args:
-            views: what the whole network sees, or the channels of one tower.
-            tower: which, of a network of towers; None for all of it.
-            blocks: views that are one behind the other, of which each rank has its rows.
+            views: images for the whole network, or channels of one tower.
+            tower: index of the tower; None means the whole network.
+            blocks: number of concatenated views; each rank has its rows of every view.
         """
         backbone, projector = self._of(tower)
         with torch.autocast(views.device.type, torch.bfloat16, enabled=self.autocast):
@@ -98,13 +98,13 @@ NORMS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def copied_backbone(cell: Pretrain, encoder: Online | None) -> Backbone | Towers:
-    """Return a copy of an encoder's backbone, or its first values from scratch.
+    """Return a copy of an encoder's backbone, or a new one from scratch.
 
     Batch norm uses the statistics of the whole batch, even if the pretraining split it.
 
     Args:
-        cell: whose network it is.
-        encoder: what was trained; None: from scratch.
+        cell: cell that defines the network.
+        encoder: the trained encoder; None means from scratch.
     """
     backbone = Online(cell.model_copy(update={"bn_groups": 1})).backbone
     if encoder is not None:

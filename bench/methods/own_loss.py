@@ -1,4 +1,4 @@
-"""An objective of a file: its code is run here, if the user trusts the folder, and nowhere else."""
+"""Objectives from users' files; only code in trusted folders runs, and only in this module."""
 
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ F = TypeVar("F")
 
 
 class OwnState(nn.Module):
-    """Tensors by name that are in every checkpoint; no gradient reaches them."""
+    """Named tensors without gradients that every checkpoint contains."""
 
     def __init__(self, tensors: Mapping[str, Tensor]) -> None:
         """Begin with these."""
@@ -40,14 +40,14 @@ class OwnState(nn.Module):
             self.register_buffer(name, value)
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return the tensors themselves."""
+        """Return the tensors by name."""
         return dict(self.named_buffers())
 
     def put(self, tensors: Mapping[str, Tensor]) -> None:
-        """Take on other values.
+        """Replace the values of the tensors.
 
         Raises:
-            ValueError: other names than those that it began with, or other shapes.
+            ValueError: names or shapes differ from the initial ones.
         """
         if tensors.keys() != (mine := self.tensors()).keys():
             found, expected = ", ".join(tensors) or "nothing", ", ".join(mine) or "nothing"
@@ -60,7 +60,7 @@ class OwnState(nn.Module):
 
 
 class OwnLoss(nn.Module):
-    """A function of a file, with the cell's parameters, what it learns, and its state."""
+    """A function from a file, with the cell's parameters, learned tensors and state."""
 
     def __init__(self, cell: Pretrain) -> None:
         """Run the file.
@@ -86,21 +86,21 @@ class OwnLoss(nn.Module):
         self.state = self._begun(sizes | {"generator": torch.Generator().manual_seed(int(start))})
 
     def takes(self, name: str) -> bool:
-        """Return whether one of the functions that see a batch takes an argument."""
+        """Return whether a function that receives batches takes this argument."""
         return name in (*self.file.arguments, *self.file.hooks.get(UPDATE, ()))
 
     def forward(self, pair: Pair) -> Tensor:
         """Return the loss of each query of a direction.
 
         Raises:
-            CellFailure: the function raises an error, or returns something else.
+            CellFailure: the function raises an error or returns an invalid value.
         """
         loss_N = self._call(self.file.function, self.file.arguments, pair, self.state.tensors())
         return self._checked(loss_N, len(pair.query_ND))
 
     @torch.no_grad()
     def remember(self, pairs: Sequence[Pair]) -> None:
-        """Update the state by each direction of a batch, after its backward pass.
+        """Update the state with each direction of a batch, after the backward pass.
 
         Raises:
             CellFailure: the function raises an error.
@@ -151,7 +151,7 @@ class OwnLoss(nn.Module):
 
 
 def shown(value: Any) -> str:
-    """Return a wrong value in a few words: of a tensor the shape, and the type of no floats."""
+    """Return an invalid value as short text: the shape of a tensor, and its dtype if it is not float."""
     if not isinstance(value, Tensor):
         return " ".join(repr(value).split())[:60]
     kind = "" if value.is_floating_point() else f" of {value.dtype}"
@@ -162,7 +162,7 @@ def found(cell: Pretrain) -> LossFile:
     """Return the files of a cell's own objective or method.
 
     Raises:
-        CellFailure: no trusted folder has them as the cell was planned.
+        CellFailure: no trusted folder has the files in the planned version.
     """
     return as_planned("loss", cell.loss, str(cell.loss_file), trusted)
 
@@ -170,16 +170,16 @@ def found(cell: Pretrain) -> LossFile:
 def as_planned(
     setting: str, name: str, identity: str, look_up: Callable[[str, str], F | None]
 ) -> F:
-    """Return the code that a setting of a cell names.
+    """Return the code that a setting of a cell names, in the planned version.
 
     Args:
-        setting: of the cell.
-        name: its value.
-        identity: of the code, as the cell was planned.
-        look_up: from name and identity to the code; None if no trusted folder has it.
+        setting: name of the setting.
+        name: value of the setting.
+        identity: identity of the planned version of the code.
+        look_up: function from name and identity to the code, or None if no trusted folder has it.
 
     Raises:
-        CellFailure: no trusted folder has it.
+        CellFailure: no trusted folder has the code.
     """
     try:
         file = look_up(name, identity)
@@ -193,10 +193,10 @@ def as_planned(
 
 
 def defined(source: bytes, code: Path, *wanted: str) -> dict[str, Callable[..., Any]]:
-    """Run the source of a file; return what is wanted of it, by name.
+    """Run the source of a file and return the requested objects by name.
 
     Raises:
-        CellFailure: it raises an error.
+        CellFailure: the code raises an error.
     """
     names: dict[str, Any] = {"__name__": function_name(code), "__file__": str(code)}
     with faults_of(code):
@@ -213,10 +213,10 @@ def _first(declared: Learned, sizes: Mapping[str, Any], draw: np.random.Generato
 
 @contextmanager
 def faults_of(code: Path) -> Iterator[None]:
-    """Turn an error of a file's code into one line with its place.
+    """Context manager that converts an error in a file's code to one line with its place.
 
     Raises:
-        CellFailure: something else than memory is the cause.
+        CellFailure: the code raises an error other than out of memory.
     """
     try:
         yield

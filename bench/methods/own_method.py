@@ -1,4 +1,4 @@
-"""A method of a file: its module makes the loss of a step, and everything else stays ours."""
+"""Methods from users' files: their module computes the loss of a step."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ from bench.methods.own_loss import defined, faults_of, found, shown
 
 
 class Moment(NamedTuple):
-    """When in a training something happens."""
+    """Position of a step in the training."""
 
     step: int  # of the optimiser, from 0
     steps: int  # of the whole training
@@ -25,7 +25,7 @@ class Moment(NamedTuple):
 
 
 class Stepped(NamedTuple):
-    """What a method returns for a batch."""
+    """Result of a method for a batch."""
 
     loss: Tensor  # a scalar
     quantities: Mapping[str, Tensor]  # scalars, by name; without gradient
@@ -33,11 +33,11 @@ class Stepped(NamedTuple):
 
 
 class OwnMethod:
-    """A method of a file, with the cell's parameters.
+    """A method from a file, with the cell's parameters.
 
-    What the module learns and remembers are its parameters and buffers; they are in every
-    checkpoint. torch's own random numbers are seeded from the cell's seed when it is made and
-    before each batch, so that layers begin alike and dropout repeats.
+    The module's parameters and buffers are in every checkpoint. torch's global generator is seeded
+    from the cell's seed before the module is built and before each batch, so initial weights and
+    dropout are reproducible.
     """
 
     def __init__(self, cell: Pretrain, online: Online, images: int) -> None:
@@ -75,16 +75,16 @@ class OwnMethod:
     """Learned parameters of an objective, which have no weight decay: none."""
 
     def begin_epoch(self, epoch: int) -> None:
-        """Do nothing: the module knows the epoch in each step."""
+        """Do nothing: the module gets the epoch in each step."""
 
     @property
     def modules(self) -> dict[str, nn.Module]:
-        """The parts with a state besides the online network."""
+        """The modules with state besides the online network."""
         return {"method": self.module}
 
     @property
     def trained(self) -> list[tuple[str, nn.Parameter]]:
-        """What is trained with the network, as its weights are: parameters with a gradient."""
+        """Parameters with a gradient, which are trained like the network's weights."""
         return [(k, p) for k, p in self.module.named_parameters() if p.requires_grad]
 
     def step(
@@ -98,15 +98,16 @@ class OwnMethod:
         """Return the loss of a batch.
 
         Args:
-            online: the network that learns.
-            views: of the same images, (N, 3, S, S) each; S differs between global and local crops.
-            moment: of the optimiser's step.
-            place: of the batch in its epoch.
+            online: the online network.
+            views: views of the same images, (N, 3, S, S) each; S differs between global and local
+                crops.
+            moment: position of the optimiser's step in the training.
+            place: index of the batch in its epoch.
             **images: `labels_N` and `rows_N`.
 
         Raises:
-            CellFailure: the code raises an error, or returns something else, or does not show the
-                network the first view first.
+            CellFailure: the code raises an error, returns an invalid value, or does not pass the
+                first view to the network first.
         """
         seen: list[Tensor] = []
         hook = online.backbone.register_forward_hook(lambda _m, _i, out: seen.append(out.detach()))
@@ -124,7 +125,7 @@ class OwnMethod:
         return Stepped(loss, self._recorded(quantities, loss), seen[0][: len(views[0])])
 
     def after_step(self, online: Online, moment: Moment) -> None:
-        """Let the module follow a step of the optimiser.
+        """Call the module's hook after a step of the optimiser.
 
         Raises:
             CellFailure: the code raises an error.

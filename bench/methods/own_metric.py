@@ -1,4 +1,4 @@
-"""A metric of a file: its code is run here, if the user trusts the folder, and nowhere else."""
+"""Metrics from users' files; only code in trusted folders runs, and only in this module."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from bench.metric_files import trusted_metric
 
 
 class OwnMetric:
-    """The function of a file, called by the names of its arguments."""
+    """A function from a file, called with arguments by name."""
 
     def __init__(self, cell: EncoderCell, setting: str) -> None:
         """Run the file that a setting of the cell names.
@@ -32,7 +32,7 @@ class OwnMetric:
 
     @property
     def given(self) -> list[str]:
-        """What the function takes besides its parameters."""
+        """Arguments of the function other than its parameters."""
         return [name for name in self.file.arguments if name not in self._parameters]
 
     @torch.no_grad()
@@ -56,9 +56,9 @@ class OwnMetric:
 
 
 class OwnRecord(nn.Module):
-    """The mean of a file's function over the directions of an epoch's batches.
+    """Mean of a file's function over all batches and directions of an epoch.
 
-    Its sums are buffers, and so go on after a stop.
+    Its sums are buffers, so they survive a restart.
     """
 
     sums: Tensor
@@ -74,7 +74,7 @@ class OwnRecord(nn.Module):
         self.register_buffer("sums", torch.zeros(2, dtype=torch.float64))
 
     def add(self, pairs: Sequence[Pair]) -> None:
-        """Take note of the directions of a batch.
+        """Add the directions of a batch.
 
         Raises:
             CellFailure: as for `OwnMetric.__call__`.

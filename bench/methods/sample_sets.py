@@ -1,7 +1,7 @@
-"""What objectives over features see besides a query and its key: sample sets, correlations.
+"""Additional inputs of objectives over features: sample sets and correlation matrices.
 
-unigrad, Sec. 3: V_batch, V_bank and V_inf, the current batch, a queue, and all previous outputs,
-whose correlation matrix F is remembered.
+Source: unigrad, Sec. 3. V_batch is the current batch, V_bank a queue, and V_inf all previous
+outputs, of which only the correlation matrix F is stored.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from bench.methods.negatives import Memory
 
 
 class Samples(NamedTuple):
-    """Of one direction; what the method does not have is None."""
+    """Sample sets of one direction; those that the method lacks are None."""
 
     correlation_DD: Tensor | None = None
     samples_MD: Tensor | None = None
@@ -36,24 +36,24 @@ class Previous(nn.Module):
         self.register_buffer("begun", torch.tensor(False))
 
     def with_batch(self, outputs: Mapping[int, Tensor]) -> Tensor:
-        """Return F with a batch's outputs, by view, taken in; it is not remembered yet."""
+        """Return F updated with a batch's outputs, by view, without storing it."""
         current = correlation(*outputs.values())
         # `where` instead of `if`: a GPU is not waited for.
         return torch.where(self.begun, moving_average(self.matrix, current, self.rho), current)
 
     def remember(self, matrix: Tensor) -> None:
-        """Go on from this F."""
+        """Store this F."""
         self.matrix.copy_(matrix)
         self.begun.fill_(True)
 
 
 def of_batch(outputs: Mapping[int, Tensor], view: int, *, both_views: bool) -> Samples:
-    """Return V_batch for queries of a view: all but the anchor's own; the other view's alone.
+    """Return V_batch for the queries of a view: all outputs except the anchor's own.
 
     Args:
-        outputs: of the branch that samples come from, by view, (N, D) each, without gradient.
-        view: the queries' own, 0 or 1.
-        both_views: whether the own view's outputs are samples too (unigrad, Table 2 (b)).
+        outputs: detached outputs of the sampled branch, by view, (N, D) each.
+        view: view of the queries, 0 or 1.
+        both_views: whether samples include outputs of the queries' own view (unigrad, Table 2 (b)).
     """
     other_ND, own_ND = outputs[1 - view], outputs[view]
     everyone = torch.ones(len(own_ND), len(own_ND), dtype=torch.bool, device=own_ND.device)

@@ -1,4 +1,4 @@
-"""Which network makes the keys, and whether gradients flow through them (UniGrad, Sec. 3)."""
+"""Target branches: the network for the keys, with or without gradients (UniGrad, Sec. 3)."""
 
 import copy
 from collections.abc import Callable
@@ -12,28 +12,28 @@ from bench.losses.contrastive import at_least_float32
 
 
 class Shared(nn.Module):
-    """The online network itself: gradients flow through queries and keys (SimCLR)."""
+    """The online network with gradients through queries and keys (SimCLR)."""
 
     def keys(self, projection_ND: Tensor) -> Tensor:
-        """Return the keys: the projections."""
+        """Return the projections as keys."""
         return projection_ND
 
     def after_step(self, online: nn.Sequential, momentum: float) -> None:
-        """Nothing follows."""
+        """Do nothing: there is no separate network."""
 
 
 class StopGradient(Shared):
-    """The online network, its output taken as a constant."""
+    """The online network with detached outputs."""
 
     def keys(self, projection_ND: Tensor) -> Tensor:
-        """Return the projections without their history."""
+        """Return the detached projections as keys."""
         return projection_ND.detach()
 
 
 class Momentum(nn.Module):
-    """A slowly following copy: theta_k = beta theta_k + (1 - beta) theta_q (MoCo, Eq. 2).
+    """Momentum encoder: theta_k = beta theta_k + (1 - beta) theta_q (MoCo, Eq. 2).
 
-    Parameters follow; batch-norm statistics are the copy's own.
+    Only parameters are averaged. The copy has its own batch-norm statistics.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Momentum(nn.Module):
 
     @torch.no_grad()
     def keys(self, views: Tensor) -> Tensor:
-        """Return the copy's projections, normalised, of all ranks' views."""
+        """Return the momentum encoder's normalised projections of all ranks' views."""
         if not self.shuffle:
             return self._project(views)
         views = self.ranks.whole(views)  # a rank's keys are of images from all over the batch
@@ -78,7 +78,7 @@ class Momentum(nn.Module):
 
     @torch.no_grad()
     def after_step(self, online: nn.Sequential, momentum: float) -> None:
-        """Move towards the online network."""
+        """Update the momentum encoder."""
         ours: list[Tensor] = list(self.network.parameters())
         theirs: list[Tensor] = list(online.parameters())
         torch._foreach_lerp_(ours, theirs, 1 - momentum)
@@ -90,10 +90,10 @@ Target = Shared | Momentum
 
 @cache
 def interleaved(n: int, device: torch.device) -> Tensor:
-    """Return a permutation of n places that deals neighbours to different parts of the batch.
+    """Return a permutation of n indices that moves neighbours to different parts of the batch.
 
-    The batch itself is in random order, so that any fixed permutation that separates neighbours
-    shuffles as well as a random one.
+    Batches are in random order, so a fixed permutation that separates neighbours shuffles as well
+    as a random one.
     """
     width = max(1, round(n**0.5))
     return torch.cat([torch.arange(begin, n, width, device=device) for begin in range(width)])

@@ -1,6 +1,6 @@
-"""Witness functions: how similar two embeddings are (mutual-information, App. I).
+"""Witness functions: scores of two embeddings (mutual-information, App. I).
 
-Shapes: N queries, M keys for all of them, K keys of one query, D dimensions.
+Shapes: N queries, M common keys, K keys per query, D dimensions.
 """
 
 from typing import Literal
@@ -18,23 +18,23 @@ HIDDEN = 128  # units of a hidden layer, App. I
 
 
 class Dot(nn.Module):
-    """g(x)^T g(y), design 1: a similarity, unit-free, not yet divided by a temperature."""
+    """Dot product g(x)^T g(y), design 1, before division by a temperature."""
 
     def scores(self, query_ND: Tensor, keys_MD: Tensor) -> Tensor:
         """Return the score of each query with each key, shape (N, M)."""
         return query_ND @ keys_MD.T
 
     def per_query(self, query_ND: Tensor, keys_NKD: Tensor) -> Tensor:
-        """Return the score of each query with each of its own keys, shape (N, K)."""
+        """Return the score of each query with its own K keys, shape (N, K)."""
         return torch.einsum("nd,nkd->nk", query_ND, keys_NKD)
 
     def pairs(self, query_ND: Tensor, key_ND: Tensor) -> Tensor:
-        """Return the score of each query with the key in its row, shape (N,)."""
+        """Return the score of each query with the key in the same row, shape (N,)."""
         return (query_ND * key_ND).sum(dim=1)
 
 
 class Bilinear(Dot):
-    """g(x)^T W g(y), design 2; W starts as the identity, where it is the dot product."""
+    """g(x)^T W g(y), design 2; W starts as the identity, which gives the dot product."""
 
     def __init__(self, dim: int) -> None:
         """Start with the identity of `dim` dimensions."""
@@ -42,26 +42,26 @@ class Bilinear(Dot):
         self.weight_DD = nn.Parameter(torch.eye(dim))
 
     def scores(self, query_ND: Tensor, keys_MD: Tensor) -> Tensor:
-        """See `Dot`."""
+        """Return the score of each query with each key, shape (N, M)."""
         query_ND, keys_MD = at_least_float32(query_ND), at_least_float32(keys_MD)
         return super().scores(query_ND @ self.weight_DD, keys_MD)
 
     def per_query(self, query_ND: Tensor, keys_NKD: Tensor) -> Tensor:
-        """See `Dot`."""
+        """Return the score of each query with its own K keys, shape (N, K)."""
         query_ND, keys_NKD = at_least_float32(query_ND), at_least_float32(keys_NKD)
         return super().per_query(query_ND @ self.weight_DD, keys_NKD)
 
     def pairs(self, query_ND: Tensor, key_ND: Tensor) -> Tensor:
-        """See `Dot`."""
+        """Return the score of each query with the key in the same row, shape (N,)."""
         return self.per_query(query_ND, key_ND[:, None])[:, 0]
 
 
 class Perceptron(nn.Module):
-    """A perceptron of [g(x); g(y)] to a number, designs 3 to 5.
+    """Perceptron from the concatenation [g(x); g(y)] to a score, designs 3 to 5.
 
-    The first layer's halves are applied apart and added, so that no pair is ever laid out: without
-    hidden layers the score is u.g(x) + w.g(y) + b. Of that one the query's part is the same for all
-    keys and leaves InfoNCE: queries have no gradient through it.
+    The two halves of the first layer are applied separately and added, so concatenations are never
+    stored. Without hidden layers, the score is u.g(x) + w.g(y) + b. The query's part is then equal
+    for all keys and cancels in InfoNCE, so queries get no gradient.
     """
 
     def __init__(self, head: Head) -> None:
@@ -72,15 +72,15 @@ class Perceptron(nn.Module):
         self.first, self.rest = first, nn.Sequential(*rest)
 
     def scores(self, query_ND: Tensor, keys_MD: Tensor) -> Tensor:
-        """See `Dot`."""
+        """Return the score of each query with each key, shape (N, M)."""
         return self._joined(query_ND[:, None], keys_MD)
 
     def per_query(self, query_ND: Tensor, keys_NKD: Tensor) -> Tensor:
-        """See `Dot`."""
+        """Return the score of each query with its own K keys, shape (N, K)."""
         return self._joined(query_ND[:, None], keys_NKD)
 
     def pairs(self, query_ND: Tensor, key_ND: Tensor) -> Tensor:
-        """See `Dot`."""
+        """Return the score of each query with the key in the same row, shape (N,)."""
         return self.per_query(query_ND, key_ND[:, None])[:, 0]
 
     def _joined(self, query_N1D: Tensor, keys: Tensor) -> Tensor:
@@ -94,13 +94,13 @@ Witness = Dot | Perceptron
 
 
 def make_witness(name: WitnessName, dim: int, generator: np.random.Generator) -> Witness:
-    """Return a witness of embeddings of `dim` dimensions (`witness-designs`).
+    """Return a witness for embeddings of `dim` dimensions (`witness-designs`).
 
     Args:
         name: `dot`; `bilinear`; `linear` on the concatenation; `mlp-1` and `mlp-2` with one and two
-            hidden layers of 128 ReLU units, depths that the paper leaves open.
-        dim: D.
-        generator: draws the weights of linear layers.
+            hidden layers of 128 ReLU units. The paper does not specify the depths.
+        dim: number D of dimensions.
+        generator: source of the linear layers' weights.
     """
     if name == "dot":
         return Dot()
