@@ -1,7 +1,7 @@
-"""The suites' kinds of figures on one's own axes, from the tables of `bench.load` and its kin.
+"""Figures like those of the suites, on the user's own axes, from tables of `bench.load` and others.
 
 Colours, markers and dashes are those of the reports: fixed by name for losses and methods, a
-sequence for numbers. Each function draws on `ax` (None: the current axes), gives every line a label
+sequence for numbers. Each function draws on `ax` (None means the current axes), labels every line
 for `ax.legend()`, and returns the axes.
 """
 
@@ -33,18 +33,18 @@ def lines(
     reference: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a metric against a setting: means over seeds, bars for the 95 % t-interval.
+    """Draw a metric against a setting: means over seeds with 95 % t-intervals as bars.
 
     Args:
-        frame: of `bench.load`, or the rows of it that are to be drawn.
-        x: a setting.
-        metric: one of the column `metric`.
-        by: the setting, or settings, that tell lines apart.
-        reference: a setting drawn dashed.
-        ax: where to draw.
+        frame: table of `bench.load`, or some of its rows.
+        x: setting on the horizontal axis.
+        metric: a value of the column `metric`.
+        by: the setting or settings that distinguish lines.
+        reference: setting that is drawn dashed.
+        ax: axes to draw on.
 
     Raises:
-        BenchError: the frame has no such metric or setting.
+        BenchError: the frame lacks the metric or setting.
     """
     frame, line = _with_lines(frame, by, x, reference)
     rows = _along(_of_metric(frame, metric), x, metric)
@@ -59,17 +59,17 @@ def history(
     by: By = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a metric over training: means over seeds, bands for the 95 % t-interval.
+    """Draw a metric during training: means over seeds with 95 % t-intervals as bands.
 
     Args:
-        frame: of `bench.histories`, or the rows of it that are to be drawn.
-        metric: one of the column `metric`.
+        frame: table of `bench.histories`, or some of its rows.
+        metric: a value of the column `metric`.
         x: `epoch` or `step`.
-        by: the setting, or settings, that tell lines apart.
-        ax: where to draw.
+        by: the setting or settings that distinguish lines.
+        ax: axes to draw on.
 
     Raises:
-        BenchError: the frame has no such metric or setting.
+        BenchError: the frame lacks the metric or setting.
     """
     frame, line = _with_lines(frame, by, x)
     rows = _along(_of_metric(frame, metric), x, metric)
@@ -77,17 +77,17 @@ def history(
 
 
 def points(frame: pd.DataFrame, *, x: str, y: str, by: By = None, ax: Axes | None = None) -> Axes:
-    """Draw one metric against another: a point for the cells that differ in the seed alone.
+    """Draw one metric against another, one point per group of cells that differ only in the seed.
 
     Args:
-        frame: of `bench.load`, or the rows of it that are to be drawn.
-        x: a metric.
-        y: another one.
-        by: the setting, or settings, that tell kinds of points apart.
-        ax: where to draw.
+        frame: table of `bench.load`, or some of its rows.
+        x: metric on the horizontal axis.
+        y: metric on the vertical axis.
+        by: the setting or settings that distinguish kinds of points.
+        ax: axes to draw on.
 
     Raises:
-        BenchError: the frame has no such metric or setting.
+        BenchError: the frame lacks the metric or setting.
     """
     frame, line = _with_lines(frame, by)
     settings = [name for name in frame if name not in OF_LOAD]
@@ -103,12 +103,12 @@ def printed(frame: pd.DataFrame, *, x: str, by: By = None, ax: Axes | None = Non
 
     Args:
         frame: rows of `bench.published`.
-        x: a setting.
-        by: the setting, or settings, that tell lines apart.
-        ax: where to draw.
+        x: setting on the horizontal axis.
+        by: the setting or settings that distinguish lines.
+        ax: axes to draw on.
 
     Raises:
-        BenchError: the frame has no such setting.
+        BenchError: the frame lacks the setting.
     """
     frame, line = _with_lines(frame, by, x)
     rows = _along(frame.dropna(subset=["value"]), x, "value")
@@ -116,12 +116,12 @@ def printed(frame: pd.DataFrame, *, x: str, by: By = None, ax: Axes | None = Non
 
 
 def distribution(shares: Mapping[Any, ArraySequence], *, ax: Axes | None = None) -> Axes:
-    """Draw densities over equal bins of [0, 1], means over seeds.
+    """Draw histograms over equal bins of [0, 1] as densities, averaged over seeds.
 
     Args:
-        shares: the bins' shares, which sum to 1, of each seed, by the name of the outline: such as
+        shares: share of each bin for each seed, with sum 1, by the name of the line; for instance
             `q_b_histogram` of `bench.arrays`.
-        ax: where to draw.
+        ax: axes to draw on.
     """
     return Distribution.draw(shares, _axes(ax))
 
@@ -129,12 +129,12 @@ def distribution(shares: Mapping[Any, ArraySequence], *, ax: Axes | None = None)
 def scatter(
     at: np.ndarray[Any, Any], labels: np.ndarray[Any, Any], *, ax: Axes | None = None
 ) -> Axes:
-    """Draw points in a plane by their class.
+    """Draw points in a plane, coloured by class.
 
     Args:
-        at: shape (n, 2): such as `tsne` of `bench.arrays`.
-        labels: of the classes, shape (n,).
-        ax: where to draw.
+        at: points, shape (n, 2); for instance `tsne` of `bench.arrays`.
+        labels: class labels, shape (n,).
+        ax: axes to draw on.
     """
     return Scatter.draw(at, labels, _axes(ax))
 

@@ -1,4 +1,4 @@
-"""Frozen records, which every piece of configuration is made of, and their plain form."""
+"""Frozen records, the base of all configuration, and their plain form."""
 
 from typing import Any, Self
 

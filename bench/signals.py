@@ -1,4 +1,4 @@
-"""Being told to stop: at once, or, while a loop trains, at its next step with a checkpoint."""
+"""Stop signals: stop immediately or, in a training loop, at the next step with a checkpoint."""
 
 import signal
 import sys
@@ -24,7 +24,7 @@ class _Received:
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """Within the block SIGTERM and the warning raise `Interrupted`, or wait for `listening`."""
+    """Context manager: SIGTERM and the warning raise `Interrupted` or wait for `listening`."""
     handlers: dict[signal.Signals, Any] = {}
     if not _Received.heeding:
         _Received.number, _Received.answered = 0, False
@@ -45,9 +45,9 @@ def _stop(number: int, _: FrameType | None) -> None:
 
 
 def end_if_stopped() -> None:
-    """Raise `Interrupted` if a signal came that told to stop; `Preempted` for the warning.
+    """Raise `Interrupted` if a stop signal came, or `Preempted` for the warning signal.
 
-    Where a process heeds signals it is raised again if a library caught it where it came.
+    This repeats an exception that a library may have caught.
     """
     if _Received.number and (_Received.heeding or not _Received.answered):
         _Received.answered = True
@@ -55,18 +55,19 @@ def end_if_stopped() -> None:
 
 
 def warned() -> bool:
-    """Return whether the signal that came first is the warning."""
+    """Return whether the first signal was the warning."""
     return _Received.number == WARNING
 
 
 @contextmanager
 def listening() -> Iterator[Callable[[], bool]]:
-    """Within the block a signal is noted; the block asks at every step, saves and ends itself.
+    """Context manager that records signals, so the block can save and stop at a step.
 
-    Ctrl-C is noted too where a process heeds it. Yields a function that tells whether to stop.
+    It yields a function that returns whether to stop. Ctrl-C is also recorded if the process
+    handles it.
 
     Raises:
-        Interrupted: the outermost block has ended and the process was told to stop.
+        Interrupted: the outermost block has ended, and a stop signal came.
     """
     if not _Received.heeding:
         _Received.number, _Received.answered = 0, False
@@ -83,8 +84,10 @@ def listening() -> Iterator[Callable[[], bool]]:
 
 @contextmanager
 def deaf() -> Iterator[None]:
-    """Let SIGINT and the warning wait for the block's end; processes started in it never get
-    them."""
+    """Context manager that delays SIGINT and the warning signal until the end of the block.
+
+    Processes started in the block never receive them.
+    """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, WARNING})
     try:
         yield

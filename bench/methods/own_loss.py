@@ -151,7 +151,7 @@ class OwnLoss(nn.Module):
 
 
 def shown(value: Any) -> str:
-    """Return an invalid value as short text: the shape of a tensor, and its dtype if it is not float."""
+    """Return an invalid value as short text: a tensor's shape, and its dtype if not float."""
     if not isinstance(value, Tensor):
         return " ".join(repr(value).split())[:60]
     kind = "" if value.is_floating_point() else f" of {value.dtype}"

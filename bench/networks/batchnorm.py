@@ -1,4 +1,4 @@
-"""Batch normalisation over parts of a batch, as GPUs do that share no statistics.
+"""Batch normalisation over parts of a batch, like GPUs that do not share statistics.
 
 Shapes: B images or vectors, C channels, H and W pixels.
 """
@@ -31,20 +31,20 @@ class _InGroups(nn.modules.batchnorm._BatchNorm):
 
 
 class GroupBatchNorm2d(_InGroups, nn.BatchNorm2d):
-    """nn.BatchNorm2d over parts of the batch."""
+    """nn.BatchNorm2d that normalises parts of the batch separately."""
 
 
 class GroupBatchNorm1d(_InGroups, nn.BatchNorm1d):
-    """nn.BatchNorm1d over parts of the batch."""
+    """nn.BatchNorm1d that normalises parts of the batch separately."""
 
 
 def batch_norm_2d(channels: int, groups: int) -> nn.BatchNorm2d:
-    """Return the layer for images; plain nn.BatchNorm2d for one group."""
+    """Return the batch-norm layer for images; nn.BatchNorm2d for one group."""
     return nn.BatchNorm2d(channels) if groups == 1 else GroupBatchNorm2d(channels, groups)
 
 
 def batch_norm_1d(channels: int, groups: int) -> nn.BatchNorm1d:
-    """Return the layer for vectors; plain nn.BatchNorm1d for one group."""
+    """Return the batch-norm layer for vectors; nn.BatchNorm1d for one group."""
     return nn.BatchNorm1d(channels) if groups == 1 else GroupBatchNorm1d(channels, groups)
 
 

@@ -1,4 +1,4 @@
-"""torchvision's Faster, Mask and Keypoint R-CNN on an encoder of ours.
+"""torchvision's Faster, Mask and Keypoint R-CNN with an encoder of bench as backbone.
 
 Faster R-CNN: arXiv:1506.01497; masks and key points: arXiv:1703.06870.
 
@@ -51,10 +51,10 @@ MODELS = {"faster-rcnn": FasterRCNN, MASK: MaskRCNN, KEYPOINTS: KeypointRCNN}
 
 @contextmanager
 def torch_seeded(seed: int) -> Iterator[None]:
-    """Let torch's global generators begin at a seed, for code that draws from them; restore them.
+    """Context manager that seeds torch's global generators and restores them afterwards.
 
     Args:
-        seed: below 2**63.
+        seed: seed below 2**63.
     """
     devices = [torch.cuda.current_device()] if torch.cuda.is_initialized() else []
     with torch.random.fork_rng(devices):
@@ -63,7 +63,7 @@ def torch_seeded(seed: int) -> Iterator[None]:
 
 
 class Stages(nn.Module):
-    """The first stages of an encoder, and what comes out of each of the wanted ones."""
+    """The first stages of an encoder, with the outputs of selected stages."""
 
     def __init__(self, encoder: ResNet, wanted: Sequence[str]) -> None:
         """Take the layers over up to the last wanted stage; they are the encoder's own."""
@@ -86,7 +86,7 @@ class Stages(nn.Module):
 
 
 class DetectorBackbone(nn.Sequential):
-    """Stages of an encoder, behind them a pyramid if there is one."""
+    """Stages of an encoder, followed by a feature pyramid if there is one."""
 
     def __init__(self, stages: Stages, pyramid: nn.Module | None, out_channels: int) -> None:
         """Say how many channels each level has, as torchvision's detectors ask."""
@@ -95,7 +95,7 @@ class DetectorBackbone(nn.Sequential):
 
 
 class Detector(PartlyStill):
-    """A detector in training."""
+    """A detector for training and evaluation."""
 
     def __init__(self, model: FasterRCNN, still: Sequence[nn.Module]) -> None:
         """Name the modules that neither learn nor change their statistics."""
@@ -104,25 +104,25 @@ class Detector(PartlyStill):
         self.keep_still(still)
 
     def losses(self, images: list[Tensor], targets: list[dict[str, Tensor]]) -> dict[str, Tensor]:
-        """Return the losses of a batch by name, each without an axis; their sum is to fall.
+        """Return the scalar losses of a batch by name; training minimises their sum.
 
         Args:
-            images: (3, H, W) each, in [0, 1], of any sizes.
-            targets: of each image `boxes` (n, 4) in pixels (left, top, right, bottom), `labels`
-                (n,) from 1 on, and, where they are learnt, `masks` (n, H, W) or `keypoints` (n, P,
-                3): x, y and whether it is labelled.
+            images: images of any size, (3, H, W) each, in [0, 1].
+            targets: for each image, `boxes` (n, 4) in pixels (left, top, right, bottom), `labels`
+                (n,) from 1, and, if needed, `masks` (n, H, W) or `keypoints` (n, P, 3): x, y and
+                whether it is labelled.
         """
         found: dict[str, Tensor] = self.model(images, targets)
         return found
 
     @torch.no_grad()
     def detections(self, images: list[Tensor]) -> list[dict[str, Tensor]]:
-        """Return what is found on each image: boxes, labels and scores, maybe masks or key points.
+        """Return boxes, labels and scores for each image, and masks or key points if any.
 
-        Masks are in [0, 1].
+        Mask values are in [0, 1].
 
         Args:
-            images: (3, H, W) each, in [0, 1], of any sizes.
+            images: images of any size, (3, H, W) each, in [0, 1].
         """
         found: list[dict[str, Tensor]] = self.model(images)
         return found
@@ -138,16 +138,16 @@ def make_detector(
     std: Triple,
     seed: int,
 ) -> Detector:
-    """Return the cell's detector on an encoder, whose layers it takes over.
+    """Return the cell's detector; it reuses the encoder's layers.
 
     Args:
-        cell: says which detector.
+        cell: defines the detector.
         encoder: the backbone, with plain batch norm.
-        classes: of objects, the background not counted.
-        points: key points of an object, where they are learnt.
-        mean: of each channel of the images, in [0, 1].
-        std: of each channel.
-        seed: of the first values of all that is new.
+        classes: number of object classes, without the background.
+        points: number of key points per object, if there are any.
+        mean: mean of each image channel, for pixels in [0, 1].
+        std: standard deviation of each image channel.
+        seed: seed of all new weights.
     """
     stages = [name for name, _ in encoder.named_children() if name.startswith("layer")]
     norm = nn.BatchNorm2d if cell.head_norm == "batch" else None

@@ -1,6 +1,6 @@
-"""Encoders by name, two side by side, and the first values of any network.
+"""Encoders by name, pairs of encoders, and weight initialisation.
 
-All values come from one explicit generator. Shapes: B images, H and W pixels.
+All initial weights come from an explicit generator. Shapes: B images, H and W pixels.
 """
 
 import math
@@ -31,11 +31,11 @@ ALEXNET_STD = 0.02  # of every weight of the small AlexNet
 
 
 class SmallAlexNet(nn.Sequential):
-    """The small AlexNet of Wang and Isola's code for STL-10 (arXiv:2005.10242).
+    """The small AlexNet in Wang and Isola's code for STL-10 (arXiv:2005.10242).
 
-    Five 3x3 convolutions, three of them pooled, and two full layers, fc6 and fc7.
-    Takes images of shape (B, in_channels, S, S) to features of shape (B, `feature_dim`), fc7's.
-    Each layer is followed by batch norm and ReLU and has no bias.
+    It has five 3x3 convolutions, three with pooling, and two fully connected layers, fc6 and fc7.
+    It maps images (B, in_channels, S, S) to the outputs of fc7, (B, `feature_dim`). Each layer has
+    no bias and is followed by batch norm and ReLU.
     """
 
     def __init__(
@@ -88,27 +88,27 @@ def make_encoder(  # noqa: PLR0913  # what makes a network, by name
     in_channels: int = 3,
     image_size: int | None = None,
 ) -> Backbone:
-    """Return an encoder of images of shape (B, 3, H, W) to features of shape (B, feature_dim).
+    """Return an encoder from images (B, 3, H, W) to features (B, feature_dim).
 
     Args:
-        arch: `resnet18`; `resnet50` (stride at the 3x3 convolution), `resnet50-2x` and `-4x` (all
-            channels 2 and 4 times as many, arXiv:2002.05709, App. B.8); `resnet20` (CIFAR's of
-            three stages, arXiv:1512.03385, Sec. 4.2, at width 16); `small`, three residual
-            blocks of width, 2 width and 4 width channels for small images on a CPU;
-            `small-alexnet`, which has one stem, whatever is given; `timm:NAME`, which has all of
-            its own.
-        stem: `imagenet` (7x7, stride 2, max-pooling), `cifar` (3x3, stride 1, no pooling) or
-            `half` (3x3, stride 2, no pooling).
-        width: channels of the first stage before 2x and 4x, all others in proportion; the
-            published networks have 64, `small` is meant for 16.
-        bn_groups: parts of the batch with statistics of their own; 1 is plain batch norm.
-        generator: draws every weight.
-        zero_init_residual: begin with the last scale of each residual branch at 0.
-        in_channels: of the images, 3 in RGB.
-        image_size: pixels a side; `small-alexnet` and timm's are made for one size.
+        arch: name of the architecture: `resnet18`; `resnet50` (stride at the 3x3 convolution),
+            `resnet50-2x` and `-4x` (all channels 2 and 4 times as many, arXiv:2002.05709, App.
+            B.8); `resnet20` (CIFAR's of three stages, arXiv:1512.03385, Sec. 4.2, at width 16);
+            `small`, three residual blocks of width, 2 width and 4 width channels for small images
+            on a CPU; `small-alexnet`, which ignores `stem`; `timm:NAME`, which ignores `stem` and
+            `width`.
+        stem: `imagenet` (7x7, stride 2, max-pooling), `cifar` (3x3, stride 1, no pooling) or `half`
+            (3x3, stride 2, no pooling).
+        width: channels of the first stage, before the factors 2x and 4x; other stages scale with
+            it. Published networks have 64; `small` is designed for 16.
+        bn_groups: number of batch parts with separate statistics; 1 is standard batch norm.
+        generator: source of all weights.
+        zero_init_residual: whether the last batch-norm scale of each residual branch starts at 0.
+        in_channels: channels of the images, 3 for RGB.
+        image_size: side of the images in pixels; used by `small-alexnet` and timm networks.
 
     Raises:
-        CellFailure: timm is missing, or has no such network.
+        CellFailure: timm is missing or lacks the network.
     """
     if arch.startswith(OF_TIMM):
         assert image_size is not None
@@ -135,21 +135,21 @@ def initialise(
     zero_init_residual: bool = False,
     std: float | None = None,
 ) -> None:
-    """Give every parameter of `module` its first value, on the CPU.
+    """Initialise every parameter of `module`, on the CPU.
 
-    Convolutions: normal with variance 2 / fan_out (arXiv:1502.01852, Eq. 14), no bias. Linear
-    layers: weight and bias uniform in +/- 1/sqrt(fan_in), as torch. Batch norm: scale 1, shift 0,
-    running statistics 0 and 1.
+    Convolutions are normal with variance 2 / fan_out (arXiv:1502.01852, Eq. 14) and have no bias.
+    Linear layers have weights and biases uniform in +/- 1/sqrt(fan_in), like in torch. Batch norm
+    has scale 1, shift 0, and running statistics 0 and 1.
 
     Args:
-        module: its convolutions and linear layers may stand on the device `meta`.
-        generator: gives all numbers, in the order of the modules.
-        zero_init_residual: scale 0 in the last batch norm of each block (arXiv:1706.02677,
+        module: the module. Its convolutions and linear layers may be on the device `meta`.
+        generator: source of all numbers, in the order of the modules.
+        zero_init_residual: whether the last batch-norm scale of each block is 0 (arXiv:1706.02677,
             Sec. 5.1).
-        std: of all weights, normal and without a bias, instead of these rules.
+        std: standard deviation of normal weights, instead of these rules; layers then have no bias.
 
     Raises:
-        ValueError: a layer of a kind for which no rule is known.
+        ValueError: there is no rule for a layer's type.
     """
     for layer in module.modules():
         if isinstance(layer, nn.Conv2d) and layer.bias is None:
@@ -180,7 +180,7 @@ CHANNELS = (1, 2)  # of L and of ab
 
 
 class Towers(nn.Module):
-    """Two encoders; of a Lab image (B, 3, H, W) their features side by side (B, feature_dim)."""
+    """Two encoders for Lab images (B, 3, H, W), with concatenated features (B, feature_dim)."""
 
     def __init__(self, towers: Sequence[Backbone]) -> None:
         """Take the encoders of L and of ab."""
@@ -190,19 +190,19 @@ class Towers(nn.Module):
         self.feature_dim = sum(self.dims)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Return the features of both."""
+        """Return the concatenated features of both encoders."""
         parts = zip(self.towers, split_channels(images), strict=True)
         return torch.cat([tower(part) for tower, part in parts], dim=1)
 
     def probed_layers(self) -> dict[str, nn.Parameter]:
-        """Return the first tower's; see `ResNet.probed_layers`."""
+        """Return the probed layers of the first encoder; see `ResNet.probed_layers`."""
         first = self.towers[0]
         assert isinstance(first, Backbone)
         return first.probed_layers()
 
 
 class SideBySide(nn.Module):
-    """A head a tower, for features side by side."""
+    """One head per tower, for concatenated features."""
 
     def __init__(self, heads: Sequence[nn.Module], dims: Sequence[int]) -> None:
         """Take the heads, and how many features belong to each."""
@@ -210,7 +210,7 @@ class SideBySide(nn.Module):
         self.heads, self.dims = nn.ModuleList(heads), list(dims)
 
     def forward(self, features: Tensor) -> Tensor:
-        """Return the outputs of all heads side by side."""
+        """Return the concatenated outputs of all heads."""
         parts = zip(self.heads, features.split(self.dims, dim=1), strict=True)
         return torch.cat([head(part) for head, part in parts], dim=1)
 
@@ -221,21 +221,21 @@ def split_channels(images: Tensor) -> list[Tensor]:
 
 
 class PartlyStill(nn.Module):
-    """A network of which a part learns; the rest stands still.
+    """Base class of networks with frozen parts.
 
-    What stands still is in evaluation mode too, so that its batch norm keeps its statistics.
+    Frozen parts stay in evaluation mode, so their batch-norm statistics do not change.
     """
 
     still: Sequence[nn.Module] = ()
 
     def keep_still(self, modules: Iterable[nn.Module]) -> None:
-        """Name what stands still."""
+        """Set the frozen parts."""
         self.still = list(modules)
         for module in self.still:
             module.requires_grad_(False)
 
     def train(self, mode: bool = True) -> Self:
-        """Bring what learns into training mode, or all into evaluation mode."""
+        """Set training mode for the trained parts, or evaluation mode for all."""
         super().train(mode)
         for module in self.still:
             module.eval()

@@ -1,4 +1,4 @@
-"""Projectors and predictors: perceptrons of any depth, with or without batch norm.
+"""Projectors and predictors: multi-layer perceptrons with or without batch norm.
 
 Shapes: B vectors, D dimensions.
 """
@@ -14,7 +14,7 @@ from bench.networks.encoder import initialise
 
 
 class Head(nn.Sequential):
-    """Linear layers, each with batch norm or not, and ReLU between them; (B, D) to (B, out_dim)."""
+    """Linear layers with optional batch norm, and ReLU in between; (B, D) to (B, out_dim)."""
 
     def __init__(self, *layers: nn.Module, out_dim: int) -> None:
         """Chain `layers`; none is the identity."""
@@ -35,17 +35,17 @@ def make_head(
     """Return a perceptron: linear (BN) ReLU ... linear (BN).
 
     Args:
-        in_dim: dimensions of what goes in.
-        layers: linear layers; 0 is the identity, whose out_dim is in_dim whatever was asked for.
-        hidden_dim: width of all layers but the last; None if there are none.
+        in_dim: dimensions of the input.
+        layers: number of linear layers; 0 gives the identity, with out_dim equal to in_dim.
+        hidden_dim: width of all layers except the last; None if there are none.
         out_dim: width of the last layer.
-        bn: batch norm behind no layer, behind all but the last, or behind all (SiMo, EqCo
-            App. B.1); a layer with batch norm behind it has no bias.
-        bn_groups: parts of the batch with statistics of their own.
-        generator: draws every weight.
+        bn: batch norm after no layer, after all except the last, or after all (SiMo, EqCo App.
+            B.1). A layer followed by batch norm has no bias.
+        bn_groups: number of batch parts with separate statistics.
+        generator: source of all weights.
 
     Raises:
-        ValueError: layers < 0, a width < 1, bn_groups < 1.
+        ValueError: layers < 0, a width < 1, or bn_groups < 1.
     """
     hidden = [hidden_dim or 0] * (layers - 1)
     widths = [in_dim, *hidden, out_dim] if layers else [in_dim]

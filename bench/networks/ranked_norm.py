@@ -1,8 +1,8 @@
-"""Batch normalisation over the groups of a whole batch whose rows are spread over ranks.
+"""Batch normalisation over groups of a batch whose rows are distributed over ranks.
 
-Experimental: it has never run on several GPUs (see `bench.experimental`).
+This module is experimental: it has not run on several GPUs (see `bench.experimental`).
 
-Shapes: n rows of this rank's share, B = W n of the whole batch on W ranks, C channels, G groups.
+Shapes: n rows on this rank, B = W n rows on W ranks, C channels, G groups.
 """
 
 from typing import Any, NamedTuple
@@ -23,9 +23,9 @@ BatchNorm = nn.BatchNorm1d | nn.BatchNorm2d
 
 
 class RankedBatchNorm(nn.Module):
-    """The layer it is made of, where a group's rows belong to several ranks.
+    """Batch-norm layer for groups whose rows are on several ranks.
 
-    Statistics and their gradients are exchanged; in eval mode nothing is.
+    In training mode, statistics and their gradients are exchanged between ranks.
     """
 
     running_mean: Tensor
@@ -46,7 +46,7 @@ class RankedBatchNorm(nn.Module):
         """Normalise this rank's rows x of shape (n, C) or (n, C, H, W).
 
         Raises:
-            ValueError: the whole batch does not divide into the groups.
+            ValueError: the batch size is not divisible by the number of groups.
         """
         if not self.training:
             return batch_norm(
@@ -65,7 +65,7 @@ class RankedBatchNorm(nn.Module):
 
 
 class RankGroups(NamedTuple):
-    """How a batch's groups lie on the ranks."""
+    """Distribution of a batch's groups over ranks."""
 
     ranks: Ranks
     groups: int
@@ -74,15 +74,15 @@ class RankGroups(NamedTuple):
 
 
 def spread_of(n: int, groups: int, ranks: Ranks) -> RankGroups:
-    """Return where the groups' rows are; group g has rows g B / G to (g + 1) B / G.
+    """Return which ranks have which groups; group g has rows g B / G to (g + 1) B / G.
 
     Args:
-        n: rows of the whole batch, B.
-        groups: number of groups, G.
+        n: number B of rows of the whole batch.
+        groups: number G of groups.
         ranks: the processes that share the batch.
 
     Raises:
-        ValueError: the batch does not divide into the groups.
+        ValueError: the batch size is not divisible by the number of groups.
     """
     batch = n * ranks.world_size
     if batch % groups:
@@ -166,15 +166,15 @@ def _summed(x: Tensor) -> Tensor:
 
 
 def groups_of(norm: BatchNorm) -> int:
-    """Return how many parts of a batch a layer normalises separately."""
+    """Return the number of batch parts that a layer normalises separately."""
     return norm.groups if isinstance(norm, GroupBatchNorm1d | GroupBatchNorm2d) else 1
 
 
 def spread_norms(network: nn.Module, ranks: Ranks) -> None:
-    """Have every batch norm of a network see its rank's rows of a batch, with whole-batch groups.
+    """Replace the batch norms of a network so that groups refer to the whole batch.
 
-    A layer whose groups lie within ranks becomes one of its rank's groups; any other exchanges
-    statistics. Names, parameters and statistics stay. Alone, nothing changes.
+    A layer whose groups are within ranks then uses only its rank's groups. Other layers exchange
+    statistics. Names, parameters and statistics are unchanged. With a single rank, nothing changes.
     """
     if not ranks.many:
         return
@@ -196,9 +196,9 @@ def _on_rank(norm: BatchNorm, ranks: Ranks) -> nn.Module:
 
 
 def statistics_apart(*networks: nn.Module) -> list[Tensor]:
-    """Return the running statistics that each rank takes of its own groups.
+    """Return the running statistics that each rank computes from its own groups.
 
-    A running statistic moves by the mean over the groups: the mean over ranks is the whole's.
+    Running statistics average over groups, so the mean over ranks is that of the whole batch.
     """
     kinds = nn.BatchNorm1d | nn.BatchNorm2d
     layers = [m for network in networks for m in network.modules() if isinstance(m, kinds)]

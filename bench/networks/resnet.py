@@ -1,7 +1,7 @@
 """Residual networks (arXiv:1512.03385) for images of any size, pooled to one vector.
 
-Shapes: B images, 3 colours, H and W pixels, D feature dimensions. The names of the parameters are
-torchvision's, and so are the numbers of the same weights.
+Shapes: B images, 3 colours, H and W pixels, D feature dimensions. Parameter names are those of
+torchvision. With equal weights, outputs agree with torchvision.
 """
 
 from collections import OrderedDict
@@ -17,10 +17,10 @@ NARROW = 16  # channels
 
 
 class SubsampledConv(nn.Conv2d):
-    """A 1x1 convolution at stride 2, taken at stride 1 of every other pixel: the same numbers.
+    """1x1 convolution with stride 2, computed as stride 1 on every other pixel.
 
-    oneDNN's own at stride 2 writes beyond its memory when it finds the gradient of the weight for
-    channels-last images of fewer than 8 (AVX2) or 16 (AVX-512) channels: uxlfoundation/oneDNN#6035.
+    This avoids a bug in oneDNN (uxlfoundation/oneDNN#6035): the weight gradient at stride 2 writes
+    out of bounds for channels-last images with fewer than 8 (AVX2) or 16 (AVX-512) channels.
     """
 
     def __init__(self, channels: int, outer: int) -> None:
@@ -76,7 +76,7 @@ class BasicBlock(nn.Module):
 
 
 class Bottleneck(nn.Module):
-    """1x1, 3x3 and 1x1 convolutions with a shortcut; the 3x3 one carries the stride."""
+    """1x1, 3x3 and 1x1 convolutions with a shortcut; the 3x3 convolution has the stride."""
 
     expansion = 4
     last_conv = "conv3"
@@ -103,9 +103,9 @@ class Bottleneck(nn.Module):
 
 
 class ResNet(nn.Sequential):
-    """An encoder of images: stem, stages of residual blocks, mean over the pixels.
+    """Image encoder: stem, stages of residual blocks, global average pooling.
 
-    Takes images of shape (B, 3, H, W) to features of shape (B, `feature_dim`).
+    It maps images (B, 3, H, W) to features (B, `feature_dim`).
     """
 
     def __init__(
@@ -151,8 +151,8 @@ class ResNet(nn.Sequential):
     def probed_layers(self) -> dict[str, nn.Parameter]:
         """Return the weights of the last convolutions of the last two residual blocks, by name.
 
-        DCL, App. 9, Table 18 and Figure 5, taken by the word: blocks, not stages, so for resnet18
-        layer4.0.conv2 and layer4.1.conv2.
+        This is the literal reading of DCL, App. 9, Table 18 and Figure 5: blocks, not stages. For
+        resnet18 the layers are layer4.0.conv2 and layer4.1.conv2.
         """
         kinds = BasicBlock | Bottleneck
         blocks = [(name, m) for name, m in self.named_modules() if isinstance(m, kinds)]

@@ -1,7 +1,7 @@
-"""Multi-layer perceptrons of many cells as one batched computation.
+"""Multi-layer perceptrons of many cells in one batched computation.
 
-Shapes: E encoders in the stack, B inputs each, D dimensions. Encoder e sees input e only, so
-that every number of a cell is what it would be if the cell trained alone.
+Shapes: E encoders in the stack, B inputs each, D dimensions. Encoder e gets only input e, so
+results of a cell are the same as in a separate training.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from bench.cells.cell import NUMBERS_A_LINE
 
 
 class StackedMLP(nn.Module):
-    """E perceptrons of one shape with ReLU between their layers."""
+    """E perceptrons of equal shape with ReLU between layers."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class StackedMLP(nn.Module):
     def forward(self, x_EBD: Tensor) -> Tensor:
         """Return the embeddings, shape (E, B, D_out), of inputs of shape (E, B, D_in).
 
-        With `pad`, D_out is the next multiple of 16, and what is beyond the width asked for is 0.
+        With `pad`, D_out is rounded up to a multiple of 16 and padded with zeros.
         """
         last = len(self.weights) - 1
         for layer, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):

@@ -1,4 +1,4 @@
-"""Backbones of the package timm, without its weights. Shapes: B images, S pixels a side."""
+"""Backbones of timm with random weights. Shapes: B images, S pixels per side."""
 
 import importlib.util
 from types import ModuleType
@@ -13,7 +13,7 @@ INSTALL = "pip install 'contrastive-bench[timm]'"
 
 
 class TimmEncoder(nn.Module):
-    """A network of timm: images (B, 3, S, S) to its pooled features (B, `feature_dim`)."""
+    """A timm network from images (B, 3, S, S) to pooled features (B, `feature_dim`)."""
 
     def __init__(self, name: str, *, image_size: int, generator: np.random.Generator) -> None:
         """Draw its first values by timm's own rules, from a seed.
@@ -47,20 +47,20 @@ class TimmEncoder(nn.Module):
         self.feature_dim = int(features.shape[1])
 
     def forward(self, images: Tensor) -> Tensor:
-        """Return the features."""
+        """Return the pooled features."""
         features: Tensor = self.network(images)
         return features
 
     def probed_layers(self) -> dict[str, nn.Parameter]:
-        """Return the last two weights with two axes or more, by name."""
+        """Return the last two weights with at least two axes, by name."""
         return dict([(k, p) for k, p in self.named_parameters() if p.ndim > 1][-2:])
 
 
 def checked_timm(name: str) -> ModuleType:
-    """Return the package.
+    """Import and return timm.
 
     Raises:
-        CellFailure: it is missing, or has no network of this name.
+        CellFailure: timm is missing or lacks the network.
     """
     if importlib.util.find_spec("timm") is None:
         raise CellFailure(f"arch 'timm:{name}' needs the package timm: {INSTALL}")

@@ -1,4 +1,4 @@
-"""Networks of `speech`: transformers' wav2vec 2.0 in three sizes, from first values of a seed.
+"""Networks of `speech`: wav2vec 2.0 from transformers in three sizes, randomly initialised.
 
 Shapes: B recordings, T samples, F frames, D dimensions, L layers.
 """
@@ -40,14 +40,14 @@ SIZES: dict[str, dict[str, Any]] = {
 
 
 def config_of(arch: str) -> "Wav2Vec2Config":
-    """Return transformers' configuration of an architecture."""
+    """Return the transformers configuration of an architecture."""
     from transformers import Wav2Vec2Config
 
     return Wav2Vec2Config(**SIZES[arch])
 
 
 def make_network(arch: str, draw: np.random.Generator) -> "Wav2Vec2ForPreTraining":
-    """Return the network with its quantiser, at its first values."""
+    """Return the initialised network with its quantiser."""
     from transformers import Wav2Vec2ForPreTraining
 
     with drawing(draw, "cpu"):
@@ -56,7 +56,7 @@ def make_network(arch: str, draw: np.random.Generator) -> "Wav2Vec2ForPreTrainin
 
 @contextmanager
 def drawing(draw: np.random.Generator, device: str) -> Iterator[None]:
-    """Let torch's own draws (Gumbel, dropout, first values) come from a stream; then as before."""
+    """Context manager that seeds torch's global generators from a stream and restores them."""
     devices = [torch.device(device)] if device != "cpu" else []
     with torch.random.fork_rng(devices):
         torch.manual_seed(int(draw.integers(2**62)))
@@ -71,14 +71,14 @@ def _convolutions(arch: str) -> list[tuple[int, int]]:
 
 
 def frames_of(arch: str, samples: int) -> int:
-    """Return how many frames the convolutions make of so many samples."""
+    """Return the number of frames that the convolutions compute from this many samples."""
     for kernel, stride in _convolutions(arch):
         samples = (samples - kernel) // stride + 1 if samples >= kernel else 0
     return samples
 
 
 def least_samples(arch: str) -> int:
-    """Return the fewest samples of which there are LEAST_FRAMES frames."""
+    """Return the smallest number of samples with LEAST_FRAMES frames."""
     samples = LEAST_FRAMES
     for kernel, stride in reversed(_convolutions(arch)):
         samples = (samples - 1) * stride + kernel
@@ -89,8 +89,8 @@ def least_samples(arch: str) -> int:
 def pooled_layers(network: nn.Module, wave: Tensor, longest: int, least: int) -> Tensor:
     """Return the mean over time of each layer's outputs, (L, D).
 
-    A recording longer than `longest` is heard in pieces, which count by their length; a last piece
-    shorter than `least` is left out.
+    A recording longer than `longest` is processed in pieces, which are weighted by length. A last
+    piece shorter than `least` is omitted.
     """
     pieces = [piece for piece in wave.split(longest) if len(piece) >= least]
     total = sum(map(len, pieces))

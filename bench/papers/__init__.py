@@ -1,4 +1,4 @@
-"""What the five papers printed: values, protocols, claims, equations, figures; and its reader.
+"""Published facts of five papers: values, protocols, claims, equations, figures; their reader.
 
-The facts are the YAML files under `data/`; nothing here or elsewhere retypes a number of them.
+The facts are in YAML files under `data/`. No number is repeated in code.
 """

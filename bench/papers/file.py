@@ -1,7 +1,7 @@
-"""A paper's file: the records that it is made of, and every fault of one.
+"""Format of a paper's file: its records, and checks that report every error.
 
-The files are those of `data/` here, those in `papers/` next to a folder of suites, and those in the
-folders that installed packages name as `bench.papers`. All have one format.
+Files are in `data/`, in `papers/` next to a folder of suites, and in folders that installed
+packages register as `bench.papers`. All have the same format.
 """
 
 import re
@@ -34,7 +34,7 @@ Settings = dict[str, Any]  # a value, a list of allowed values, or bounds
 
 
 class PaperHead(Record):
-    """Which paper it is."""
+    """Identification of a paper."""
 
     id: PaperId  # the name of the file without its ending, with hyphens for underscores
     title: Text
@@ -47,14 +47,14 @@ class PaperHead(Record):
 
 
 class Case(Record):
-    """What is stated of some cells alone."""
+    """Statements that apply only to some cells."""
 
     stated: Settings  # as `stated` of a protocol
     when: Settings = {}  # the settings of the cells that it is stated of
 
 
 class Quoted(Record):
-    """The number of another source that a published number is."""
+    """Source of a published number that the paper quotes from another publication."""
 
     source: str  # id of a file of `others/`
     at: int  # line of that source's file
@@ -64,7 +64,7 @@ class Quoted(Record):
 
 
 class PrintedRow(Record):
-    """One published number; every other key is a setting that it was printed for."""
+    """One published number; all other keys are its settings."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, Any]
@@ -98,7 +98,7 @@ class ArtifactEntry(Record):
 
 
 class ProtocolEntry(Record):
-    """What the paper states of an experiment."""
+    """Statements of the paper on an experiment."""
 
     id: Id
     locator: Text
@@ -133,7 +133,7 @@ class EquationEntry(Record):
 
 
 class FigureEntry(Record):
-    """A figure whose points are not printed."""
+    """A figure without printed values."""
 
     id: Id
     what: Text
@@ -146,7 +146,7 @@ class FigureEntry(Record):
 
 
 class PaperFile(Record):
-    """Everything that is recorded of one paper."""
+    """All recorded facts of one paper."""
 
     paper: PaperHead
     artifacts: list[ArtifactEntry] = []
@@ -166,27 +166,27 @@ def paper_schema() -> dict[str, Any]:
 
 
 class Fault(NamedTuple):
-    """What is wrong at a place of a file."""
+    """An error at a place in a file."""
 
     keys: tuple[int | str, ...]
     text: str
 
     def line(self, path: Path) -> str:
-        """Return the fault as a line: file, line in it, key path, complaint."""
+        """Return the error as a line: file, line number, key path and message."""
         key_path = f" {'.'.join(map(str, self.keys))}:" if self.keys else ""
         return f"{path}:{line_of(path, self.keys)}:{key_path} {self.text}"
 
 
 def paper_name(path: Path) -> str:
-    """Return the id of the paper that a file of this name holds."""
+    """Return the paper's id, from the name of its file."""
     return path.stem.replace("_", "-")
 
 
 def read_file(path: Path) -> tuple[PaperFile | None, list[Fault]]:
-    """Return what a file says, or None and what keeps it from being read; and its faults.
+    """Return the content of a file (or None and the reason) and its errors.
 
     Raises:
-        PublishedError: it is missing or no YAML.
+        PublishedError: the file is missing or not YAML.
     """
     data = load_yaml(path, PublishedError, PrintedLoader)
     try:

@@ -1,4 +1,4 @@
-"""How settings, methods and losses are written on pages: `names.yaml`."""
+"""Display names of settings, methods and losses: `names.yaml`."""
 
 from functools import cache
 from pathlib import Path
@@ -11,7 +11,7 @@ NAMES = Path(__file__).parent / "names.yaml"
 
 
 class Names(NamedTuple):
-    """Content of the file: how names are written."""
+    """Content of the file of display names."""
 
     settings: dict[str, str]
     values: dict[str, str]
@@ -21,7 +21,7 @@ class Names(NamedTuple):
 
 @cache
 def names() -> Names:
-    """Return the file next to this one.
+    """Return the content of the file.
 
     Raises:
         PublishedError: the file cannot be read.
@@ -30,16 +30,16 @@ def names() -> Names:
 
 
 def setting_name(setting: str) -> str:
-    """Return how a setting is written: batch size for batch_size."""
+    """Return the display name of a setting, such as batch size for batch_size."""
     return names().settings.get(setting, setting.replace("_", " "))
 
 
 def value_name(value: str, paper: str = "") -> str:
-    """Return how a method, loss or data set is written: `IR-nce`, `BALL (Lab, annealed)`.
+    """Return the display name of a method, loss or data set: `IR-nce`, `BALL (Lab, annealed)`.
 
     Args:
-        value: its name here.
-        paper: the paper whose way counts.
+        value: name in suites.
+        paper: the paper whose spelling is used.
     """
     known = names().values | names().papers.get(paper, {})
     if value in known:

@@ -1,6 +1,6 @@
-"""What other projects measured: the YAML files under `others/`, and their one reader.
+"""Results of other projects: YAML files under `others/` and their reader.
 
-Each file is one source: a public repository, a list of protocols and a row for each number. A
+Each file describes one source: a public repository, a list of protocols and one row per number. A
 row's settings are those of its protocol, overridden by its own keys. A setting that the source does
 not state is absent. `docs/reference/others.md` describes the format.
 """
@@ -29,7 +29,7 @@ _OF_ROW = {"protocol", "metric", "value", "std", "printed", "at", "commit", "not
 
 
 class OtherProject(Record):
-    """Who measured: a repository at a commit."""
+    """The source of measurements: a repository at a commit."""
 
     id: str
     what: str
@@ -42,23 +42,23 @@ class OtherProject(Record):
 
     @property
     def project(self) -> str:
-        """Owner and name of the repository, of which several sources may be."""
+        """Owner and name of the repository, which may have several sources."""
         words = urlsplit(self.url).path.strip("/")
         return words or self.id
 
     def line(self, at: str, commit: str | None = None) -> str:
-        """Return the address of a line.
+        """Return the URL of a line.
 
         Args:
-            at: file:line.
-            commit: the line's own, where it is not the source's.
+            at: position as file:line.
+            commit: commit of the line, if it differs from that of the source.
         """
         path, _, line = at.rpartition(":")
         return f"{self.url.rstrip('/')}/blob/{commit or self.commit}/{path}#L{line}"
 
 
 class OthersProtocol(Record):
-    """What a source states of a training, and how it chose the number that it reports."""
+    """Stated settings of a training, and how the source selected the reported number."""
 
     settings: dict[str, Any]
     selection: str  # best epoch on test, last epoch, unknown
@@ -92,12 +92,12 @@ class OthersRow:
 
     @property
     def dataset(self) -> str:
-        """The images that the number is of: those of the detector, where there is one."""
+        """Data set of the number; for detection, that of the detector."""
         return str(self.settings.get("detect_dataset", self.settings.get("dataset", UNKNOWN)))
 
     @property
     def link(self) -> str:
-        """The address of the line or the thread."""
+        """URL of the line or thread."""
         url = self.source.url.rstrip("/")
         if self.at.startswith("pull/"):
             return f"{url}/{self.at}"
@@ -108,14 +108,14 @@ class OthersRow:
 
     @property
     def runs_words(self) -> str:
-        """How many runs the number is of, in words."""
+        """Number of runs behind the number, as text."""
         runs = self.protocol.runs
         if self.trial is not None or runs == 1:
             return "1 run"
         return "runs unknown" if runs == UNKNOWN else f"mean of {runs} runs"
 
     def record(self) -> dict[str, Any]:
-        """Return the row of `bench others --json`."""
+        """Return one row of `bench others --json`."""
         return {
             "source": self.source.id,
             "settings": self.settings,
@@ -136,17 +136,17 @@ class OthersRow:
 
 @cache
 def others() -> list[OthersRow]:
-    """Return every row of every source that ships, by source."""
+    """Return all rows of all included sources, by source."""
     return [row for path in sorted(OTHERS.glob("*.yaml")) for row in read_source(path)]
 
 
 def read_source(path: Path) -> list[OthersRow]:
     """Return the rows of one file.
 
-    Whether its methods, metrics and settings are known here is checked by `bench/suites/others.py`.
+    `bench/suites/others.py` checks its methods, metrics and settings.
 
     Raises:
-        PublishedError: the file cannot be read, a row names no protocol of it, or a value is no
+        PublishedError: the file cannot be read, a row's protocol is unknown, or a value is not a
             percentage.
     """
     data = load_yaml(path, PublishedError)
@@ -199,7 +199,7 @@ def source_named(name: str) -> OtherProject:
     """Return a source by its id.
 
     Raises:
-        PublishedError: no source that ships has it.
+        PublishedError: the source does not exist.
     """
     found = {row.source.id: row.source for row in others()}
     if name not in found:
@@ -209,7 +209,7 @@ def source_named(name: str) -> OtherProject:
 
 @cache
 def noise() -> dict[str, float]:
-    """Return the standard deviation of one training's accuracy, in points, by data set."""
+    """Return the standard deviation of a training's accuracy, in percentage points, by data set."""
     known = load_yaml(NOISE, PublishedError)
     return {dataset: float(entry["sd"]) for dataset, entry in known.items()}
 

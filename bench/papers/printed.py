@@ -1,4 +1,4 @@
-"""Numbers as printed, which know their decimals."""
+"""Published numbers with their decimals."""
 
 from decimal import Decimal
 from math import isfinite
@@ -12,7 +12,7 @@ from bench.files.yaml_file import Loader, construct_value
 
 
 class Printed(float):
-    """A number as printed, which knows its decimals: 0.20 is not 0.2."""
+    """A published number with its decimals: 0.20 differs from 0.2."""
 
     decimals: int = 0
 
@@ -31,7 +31,7 @@ class Printed(float):
 
 
 class PrintedLoader(Loader):
-    """Keeps how many decimals a number was printed with."""
+    """YAML loader that keeps the decimals of numbers."""
 
 
 def _construct_printed(loader: Any, node: yaml.ScalarNode) -> Printed:

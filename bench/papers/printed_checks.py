@@ -1,4 +1,4 @@
-"""What the checks of claims give on the papers' published numbers."""
+"""Results of claims' checks on the papers' published numbers."""
 
 from functools import cache
 from pathlib import Path
@@ -30,14 +30,14 @@ def _shipped() -> dict[str, dict[str, list[PrintedCheck | None]]]:
 
 
 def printed_check(suite: str, claim: str, place: int) -> PrintedCheck | None:
-    """Return what a check of a suite's claim gives on the published numbers; None: nothing printed.
+    """Return the result of a claim's check on published numbers; None without such numbers.
 
     `make printed` writes the file.
 
     Args:
-        suite: its name.
-        claim: its id.
-        place: of the check among those of the claim, from 0.
+        suite: name of the suite.
+        claim: id of the claim.
+        place: index of the check in the claim, from 0.
     """
     checks = _shipped().get(suite, {}).get(claim, [])
     return checks[place] if place < len(checks) else None

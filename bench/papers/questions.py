@@ -1,4 +1,4 @@
-"""The disputed questions, each with the claims that bear on it: `questions.yaml`."""
+"""Disputed questions with the claims that address them: `questions.yaml`."""
 
 from functools import cache
 from pathlib import Path
@@ -16,7 +16,7 @@ QUESTIONS = Path(__file__).parent / "questions.yaml"
 
 
 class Question(Record):
-    """What a reader wants to know, and the claims that answer it."""
+    """A question of readers and the claims that answer it."""
 
     name: str
     question: str
@@ -32,16 +32,16 @@ class Question(Record):
 
     @property
     def all_claims(self) -> list[tuple[str, str]]:
-        """Paper and id of each claim, those that answer the question first."""
+        """Paper and id of each claim; those that answer the question come first."""
         further = [name.partition("/") for name in self.more]
         return [(self.paper, c) for c in self.claims] + [(p, c) for p, _, c in further]
 
     def is_answered_by(self, claim: str, where: dict[str, Any]) -> bool:
-        """Return whether a check of the question's paper answers it."""
+        """Return whether a check of the question's paper answers the question."""
         return claim in self.claims and all(where.get(n) == v for n, v in self.where.items())
 
     def takes(self, paper: str, claim: str, where: dict[str, Any]) -> bool:
-        """Return whether a check with these settings bears on the question."""
+        """Return whether a check with these settings is relevant to the question."""
         if paper == self.paper and claim in self.claims:
             return self.is_answered_by(claim, where)
         return f"{paper}/{claim}" in self.more
@@ -52,7 +52,7 @@ _LIST = TypeAdapter(list[Question])
 
 @cache
 def questions() -> list[Question]:
-    """Return the questions that ship, in the order of the file."""
+    """Return the included questions, in file order."""
     return read_questions(QUESTIONS)
 
 
@@ -60,7 +60,7 @@ def read_questions(path: Path) -> list[Question]:
     """Return the questions of a file.
 
     Raises:
-        PublishedError: in one line, what cannot be read, or a claim that no paper has.
+        PublishedError: the file cannot be read, or a claim does not exist.
     """
     try:
         found = _LIST.validate_python(load_yaml(path, PublishedError))
@@ -79,7 +79,7 @@ def question_named(name: str) -> Question:
     """Return a question by name.
 
     Raises:
-        PublishedError: there is none.
+        PublishedError: the question does not exist.
     """
     known = {question.name: question for question in questions()}
     if name not in known:

@@ -1,7 +1,7 @@
-"""The one reader of the published facts.
+"""Reader of the published facts.
 
-`Paper` is a file as `file.py` describes it; `Paper.values` are its published numbers with the
-settings that they were printed for.
+`Paper` has the content of a file (see `file.py`). `Paper.values` are its published numbers with
+their settings.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ QUOTED = "quoted"  # the source of a printed number that its authors have not me
 
 @dataclass(frozen=True)
 class PublishedValue:
-    """One published number: where, for which settings, with which spread."""
+    """One published number with its place, settings and printed standard deviation."""
 
     paper: str
     artifact: str
@@ -55,18 +55,18 @@ class PublishedValue:
 
     @property
     def is_quoted(self) -> bool:
-        """Whether it is another source's number."""
+        """Whether the number comes from another publication."""
         return self.source == QUOTED
 
     @property
     def half_unit(self) -> float:
-        """Half a unit of the last printed digit: what rounding may have hidden."""
+        """Half a unit of the last printed digit: the maximum rounding error."""
         return float(0.5 * 10.0**-self.decimals)
 
 
 @dataclass(frozen=True)
 class Statement:
-    """Settings that a paper states, of cells that have those of `when`."""
+    """Settings that a paper states for cells with the settings in `when`."""
 
     stated: dict[str, Any]  # null: the paper does not say, whatever was stated before
     when: dict[str, Any] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class Artifact:
 
     @property
     def statements(self) -> list[Statement]:
-        """All that the artifact states of its cells; later ones count."""
+        """All statements of the artifact on its cells; later ones override earlier ones."""
         return [Statement(self.setting), *self.cases]
 
 
@@ -106,7 +106,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Protocol:
-    """What a paper states of an experiment, and what it leaves open."""
+    """Settings of an experiment that a paper states or leaves open."""
 
     id: str
     paper: str
@@ -121,7 +121,7 @@ class Protocol:
 
 @dataclass(frozen=True)
 class Paper:
-    """Everything recorded of one paper."""
+    """All recorded facts of one paper."""
 
     id: str
     title: str
@@ -137,28 +137,28 @@ class Paper:
 
     @property
     def address(self) -> str | None:
-        """Where it can be read; None if its file names no place."""
+        """URL of the paper; None if its file gives none."""
         return f"https://arxiv.org/abs/{self.arxiv}" if self.arxiv else None
 
     @property
     def values(self) -> list[PublishedValue]:
-        """Every published number of the paper, in its order."""
+        """All published numbers of the paper, in file order."""
         return [value for artifact in self.artifacts.values() for value in artifact.values]
 
     def artifact(self, name: str) -> Artifact:
-        """Return an artifact by id, or raise a PublishedError that names the near ones."""
+        """Return an artifact by id; raise a PublishedError with near matches if unknown."""
         return _named(self.artifacts, name, f"paper '{self.id}' has no artifact")
 
     def claim(self, name: str) -> Claim:
-        """Return a claim by id, or raise a PublishedError that names the near ones."""
+        """Return a claim by id; raise a PublishedError with near matches if unknown."""
         return _named(self.claims, name, f"paper '{self.id}' has no claim")
 
     def protocol(self, name: str) -> Protocol:
-        """Return a protocol by id, or raise a PublishedError that names the near ones."""
+        """Return a protocol by id; raise a PublishedError with near matches if unknown."""
         return _named(self.protocols, name, f"paper '{self.id}' has no protocol")
 
     def statements(self, protocol: str) -> list[Statement]:
-        """Return all that a protocol states, those that it includes first; later ones count."""
+        """Return all statements of a protocol, included protocols first; later ones override."""
         stated = self.protocol(protocol)
         included = [s for name in stated.includes for s in self.statements(name)]
         return [*included, Statement(stated.stated), *stated.cases]
@@ -177,14 +177,15 @@ def _named(table: dict[str, EntryT], name: str, complaint: str) -> EntryT:
 
 
 def paper_files(suites: Path | None = None) -> dict[str, Path]:
-    """Return the files of all papers by name: bench's own, those of plug-ins, those next to suites.
+    """Return all paper files by name: bench's own, those of plug-ins, those next to suites.
 
     Args:
-        suites: the folder of suite files, next to which `papers` may lie; None: there is none.
+        suites: folder of suite files, which may have a folder `papers` next to it; None without
+            suites.
 
     Raises:
-        PublishedError: two files have one name.
-        SuiteError: a plug-in names no folder.
+        PublishedError: two files have the same name.
+        SuiteError: a plug-in does not name a folder.
     """
     folders = [folder.path for folder in plugin_folders("bench.papers")]
     folders += [] if suites is None else [papers_folder(suites)]
@@ -196,15 +197,15 @@ def paper_files(suites: Path | None = None) -> dict[str, Path]:
 
 
 def papers_folder(suites: Path) -> Path:
-    """Return the folder of papers that is next to a folder of suite files."""
+    """Return the folder of papers next to a folder of suite files."""
     return Path(os.path.normpath(suites / ".." / "papers"))
 
 
 def check_name(path: Path, files: Mapping[str, Path]) -> None:
-    """Refuse a file whose paper another file has.
+    """Check that no other file has the same paper.
 
     Raises:
-        PublishedError: it names both files.
+        PublishedError: two files have the same paper.
     """
     other = files.get(paper_name(path))
     if other is not None and other.resolve() != path.resolve():
@@ -218,20 +219,20 @@ def load_papers(suites: Path | None = None) -> dict[str, Paper]:
         suites: as for `paper_files`.
 
     Raises:
-        PublishedError: a file is wrong, or two have one name.
+        PublishedError: a file is invalid, or two files have the same name.
     """
     return {name: read_paper(path) for name, path in paper_files(suites).items()}
 
 
 def load_paper(name: str, suites: Path | None = None) -> Paper:
-    """Return what is recorded of a paper.
+    """Return a paper by its id.
 
     Args:
-        name: its id.
+        name: id of the paper.
         suites: as for `paper_files`.
 
     Raises:
-        PublishedError: no such paper, or its file is wrong.
+        PublishedError: the paper does not exist, or its file is invalid.
     """
     files = paper_files(suites)
     if name not in files:
@@ -243,7 +244,8 @@ def read_paper(path: Path) -> Paper:
     """Return the paper of a file.
 
     Raises:
-        PublishedError: the first thing that is wrong with it, and how many more there are.
+        PublishedError: the file is invalid; the message has the first error and the number of
+            others.
     """
     try:
         version = (path.resolve(), path.stat().st_mtime_ns)

@@ -1,4 +1,4 @@
-"""How far off still counts as the same: by metric and artifact, with the reason, in one file."""
+"""Tolerances for comparisons with published values, with reasons, in one file."""
 
 from functools import cache
 from pathlib import Path
@@ -16,7 +16,7 @@ Amount = Annotated[float, Field(ge=0)]
 
 
 class Tolerance(Record):
-    """How far a mean may lie from a published value, and why."""
+    """Largest allowed distance of a mean from a published value, with the reason."""
 
     tolerance: Amount = 0.0  # in `unit`
     spreads: Amount = 0.0  # of those printed beside the value, added to it
@@ -33,7 +33,7 @@ class Tolerance(Record):
 
     @property
     def in_words(self) -> str:
-        """The tolerance in words, with its reason."""
+        """The tolerance with its reason, as text."""
         if self.spreads:
             return f"{self.spreads:g} printed spreads: {self.why}"
         if self.share:
@@ -42,12 +42,12 @@ class Tolerance(Record):
         return f"{self.tolerance:g} {self.unit}: {self.why}"
 
     def of(self, spread: float | None, value: float | None = None) -> float:
-        """Return the tolerance of a published value with the spread printed next to it."""
+        """Return the tolerance of a published value, given its printed standard deviation."""
         return self.tolerance + self.spreads * (spread or 0.0) + self.share * abs(value or 0.0)
 
 
 class Tolerances(Record):
-    """The whole file; an artifact's own entry goes before that of the metric."""
+    """Content of the file; entries of artifacts override those of metrics."""
 
     metrics: dict[str, Tolerance]
     gains: dict[str, Tolerance] = {}  # by metric: of differences of two measured values
@@ -55,10 +55,10 @@ class Tolerances(Record):
 
 
 def read_tolerances(path: Path) -> Tolerances:
-    """Return what a file says.
+    """Read a file of tolerances.
 
     Raises:
-        PublishedError: what is wrong with it.
+        PublishedError: the file is invalid.
     """
     try:
         return Tolerances.model_validate(load_yaml(path, PublishedError))
@@ -80,19 +80,19 @@ def tolerance_of(
     gain: bool = False,
     own: Tolerance | None = None,
 ) -> Tolerance:
-    """Return the tolerance under which a measured value is compared with a printed one.
+    """Return the tolerance for comparing a measured with a published value.
 
     Args:
         paper: the paper's id.
         artifact: the artifact whose published values are compared.
-        metric: the metric of the cells.
-        over: the axis over which the metric gives one number; that number has another unit or
-            noise than the metric, so its artifact needs an entry.
+        metric: name of the metric.
+        over: the axis over which the metric is reduced to one number. This number has another unit
+            or noise than the metric, so its artifact needs an entry.
         gain: whether a difference of two values of the metric is compared.
-        own: what the paper's file says of the artifact; it goes before all others.
+        own: tolerance from the paper's file, which overrides all others.
 
     Raises:
-        PublishedError: the file has none.
+        PublishedError: the file has no such tolerance.
     """
     if own is not None:
         return own

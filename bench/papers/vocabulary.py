@@ -1,4 +1,4 @@
-"""The keys of stated facts that are no settings of a cell: remarks, and settings no cell has."""
+"""Keys of stated facts that are not settings of cells."""
 
 from functools import cache
 from pathlib import Path
@@ -11,7 +11,7 @@ VOCABULARY = Path(__file__).parent / "vocabulary.yaml"
 
 
 class Vocabulary(NamedTuple):
-    """Keys under `stated` or `setting` in `data/*.yaml` that are no settings of cells."""
+    """Keys under `stated` or `setting` in `data/*.yaml` that are not settings of cells."""
 
     remarks: dict[str, dict[str, str]]  # kind of remark -> key -> why it is not compared
     no_cell_has: dict[str, str]  # key -> what it means; stated, it is a departure of every cell
@@ -22,7 +22,7 @@ class Vocabulary(NamedTuple):
 
 @cache
 def vocabulary() -> Vocabulary:
-    """Return the file next to this one.
+    """Return the content of the vocabulary file.
 
     Raises:
         PublishedError: the file cannot be read.
@@ -32,5 +32,5 @@ def vocabulary() -> Vocabulary:
 
 @cache
 def remark_keys() -> frozenset[str]:
-    """Return the keys that are not compared, of any kind."""
+    """Return all keys that are not compared."""
     return frozenset(key for keys in vocabulary().remarks.values() for key in keys)

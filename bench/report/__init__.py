@@ -1,1 +1,1 @@
-"""Tables and pages for people."""
+"""Tables and pages of results."""

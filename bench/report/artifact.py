@@ -1,4 +1,4 @@
-"""The page of one artifact: what was printed, and what each suite and scale has to say of it."""
+"""The page of one artifact: published values, and results of each suite and scale."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,7 +24,7 @@ TOP = "../index.html"
 
 @dataclass(frozen=True)
 class Coverage:
-    """What the suites say of an artifact."""
+    """Suites that cover an artifact."""
 
     sections: Sequence[SectionFacts]  # of each suite and scale with results
     layout: Layout | None
@@ -38,7 +38,7 @@ class Coverage:
 def write_artifact(
     artifact: Artifact, paper: Paper, folder: Path, coverage: Coverage
 ) -> list[Path]:
-    """Write the pages of an artifact below the site's folder; return the pages."""
+    """Write the pages of an artifact into the site's folder; return the pages."""
     page = folder / paper.id / f"{artifact.id}.md"
     page.parent.mkdir(parents=True, exist_ok=True)
     sections = _sections(artifact, paper, coverage)

@@ -1,4 +1,4 @@
-"""Checks of claims in words: the difference, its size, the published size, and the verdict."""
+"""Checks of claims as text: the effect, the published effect and the verdict."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -10,11 +10,11 @@ from bench.text import number_words, value_text
 
 
 def effect_words(record: Mapping[str, Any]) -> str:
-    """Return a row of `bench claims --json` in words; empty where it has no effect.
+    """Return a row of `bench claims --json` as text; empty without an effect.
 
-    Such as `linear, dcl - infonce at batch 32: +0.4 [-1.1, 1.8] points (95 % interval; holds if
-    above 0), n = 5 (seed variance pooled, 20 degrees of freedom); paper +4.8; minimum
-    detectable effect 1.2`.
+    Example: `linear, dcl - infonce at batch 32: +0.4 [-1.1, 1.8] points (95 % interval; holds if
+    above 0), n = 5 (seed variance pooled, 20 degrees of freedom); paper +4.8; minimum detectable
+    effect 1.2`.
     """
     if record["effect"] is None:
         return ""
@@ -38,9 +38,9 @@ def effect_words(record: Mapping[str, Any]) -> str:
 
 
 def short_words(judged: Judged) -> str:
-    """Return what a check measured and requires, without statistics; empty where it has nothing.
+    """Return what a check measured and requires, without statistics; empty without an effect.
 
-    Such as `linear, dcl - infonce at batch 32: +0.4 [-1.1, 1.8] points (holds if above 0)`.
+    Example: `linear, dcl - infonce at batch 32: +0.4 [-1.1, 1.8] points (holds if above 0)`.
     """
     record = judged.record()
     if record["effect"] is None:
@@ -63,7 +63,7 @@ def _other_words(other: Mapping[str, Any]) -> str:
 
 
 def group_words(settings: Where) -> str:
-    """Return what tells a group in words: its settings, and between which values of an axis."""
+    """Return what distinguishes a group as text: its settings and its position on an axis."""
     plain = {name: value for name, value in settings.items() if not isinstance(value, list)}
     ends = [
         f"{SETTINGS.get(name, name)} {value_text(value, joined_by=' to ')}"
@@ -74,12 +74,12 @@ def group_words(settings: Where) -> str:
 
 
 def sides_words(sides: Sequence[float] | None) -> str:
-    """Return the two numbers whose difference an effect is: `1.1 - 0.7 = `; empty without them."""
+    """Return the two numbers of a difference as text: `1.1 - 0.7 = `; empty without them."""
     return "" if sides is None else f"{sides[0]:.3g} - {sides[1]:.3g} = "
 
 
 def effect_lines(judged: Judged) -> list[str]:
-    """Return the effect that decides, of how many it is the worst; and few others."""
+    """Return the deciding effect with the number of effects, and a few other effects."""
     effect = judged.effect
     if effect is None:
         return []
@@ -96,18 +96,18 @@ def _interval_text(effect: Interval) -> str:
 
 
 def seeds_text(judged: Judged) -> str:
-    """Return the number of seeds, how their spread was estimated and its degrees of freedom."""
+    """Return the number of seeds, the variance estimate and its degrees of freedom, as text."""
     n = judged.effect.n if judged.effect else 0
     return str(n) if judged.freedom is None else f"{n} ({judged.spread}, {judged.freedom:.2g})"
 
 
 def seen_text(judged: Judged) -> str:
-    """Return the smallest effect that the check sees four times in five; empty without seeds."""
+    """Return the minimum detectable effect (80 % power) as text; empty without seeds."""
     return "" if judged.smallest_effect is None else f"{judged.smallest_effect:.2g}"
 
 
 def remark_text(judged: Judged) -> str:
-    """Return what else has to be known of a verdict: what it leaves out and what it rests on."""
+    """Return further remarks on a verdict: what it excludes and what it depends on."""
     part, stand_in, room = judged.check.part, judged.stand_in_for, judged.room
     unknown = judged.check.metric.endswith("top1") and judged.effect and not judged.missing
     remarks = [
@@ -122,18 +122,18 @@ def remark_text(judged: Judged) -> str:
 
 
 def notes_elsewhere(notes: Sequence[str], judged: Iterable[Sequence[Any]]) -> list[str]:
-    """Return a suite's notes except those that stand below a claim.
+    """Return a suite's notes except those shown below a claim.
 
     Args:
-        notes: of the suite.
-        judged: of each claim the sentence, its verdict and its checks.
+        notes: notes of the suite.
+        judged: text, verdict and checks of each claim.
     """
     below = {note for *_, rows in judged for note in rows[0].notes}
     return [note for note in notes if note not in below]
 
 
 def room_text(room: dict[str, Any] | None) -> str:
-    """Return the floor and the ceiling of a row of `bench claims --json`, where it has them."""
+    """Return trivial baseline and supervised accuracy of a row of `bench claims --json`, if any."""
     if room is None:
         return ""
     return f"trivial baseline {room['floor']:.1f}, supervised {room['ceiling']:.1f}"

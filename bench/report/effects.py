@@ -1,4 +1,4 @@
-"""Printed effects next to measured ones, as a table of one artifact."""
+"""Table of published and measured effects of one artifact."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,14 +27,14 @@ LEAST_DECIMALS = 2  # of measured effects
 
 @dataclass(frozen=True)
 class ArtifactEffects:
-    """The effects of an artifact, as the figure and the table show them."""
+    """The effects of an artifact for its figure and table."""
 
     rows: list[ComparedEffect]
     table: Table  # whose name the figure has too
 
 
 def artifact_effects(effects: Sequence[ComparedEffect]) -> dict[str, ArtifactEffects]:
-    """Return the effects of each artifact that has a measured one."""
+    """Return the effects of each artifact with a measured effect."""
     by_artifact: dict[str, list[ComparedEffect]] = {}
     for effect in effects:
         by_artifact.setdefault(effect.artifact, []).append(effect)
@@ -47,7 +47,7 @@ def artifact_effects(effects: Sequence[ComparedEffect]) -> dict[str, ArtifactEff
 
 
 def effects_table(effects: Sequence[ComparedEffect]) -> Table | None:
-    """Return the effects of an artifact, at one scale or several; None if none is measured."""
+    """Return the table of an artifact's effects at one or more scales; None if none is measured."""
     rows = shown_effects(effects)
     if not rows:
         return None
@@ -83,7 +83,7 @@ def effects_table(effects: Sequence[ComparedEffect]) -> Table | None:
 
 
 def other_data_table(effects: Sequence[OtherEffect]) -> Table:
-    """Return effects that were measured on other data sets than published ones: no verdicts."""
+    """Return the table of effects on data sets that the paper does not use; without verdicts."""
     rows = [one.effect for one in effects]
     settings = varied_settings(rows)
     heads = ["effect", "metric", "data", *settings, "measured [95 % interval]", "seeds"]

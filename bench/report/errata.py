@@ -1,4 +1,4 @@
-"""The page of published numbers that are other sources' numbers."""
+"""Page of published numbers that are quoted from other publications."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -24,7 +24,7 @@ def write_errata(to: Path, papers: Mapping[str, Paper]) -> list[Path]:
 
     Args:
         to: the site's folder.
-        papers: by id.
+        papers: papers by id.
     """
     values = {
         "quoted": [row for paper in papers.values() for row in _quoted_rows(paper)],
@@ -51,11 +51,11 @@ def _quoted_rows(paper: Paper) -> Iterator[dict[str, Any]]:
 
 
 def quoted_differences(value: PublishedValue, quoted: Quoted) -> list[str]:
-    """Return in words what a source states of its number in another way than the paper prints it.
+    """Return how the source states its number differently from the quoting paper.
 
     Args:
         value: the published number.
-        quoted: the number of the source.
+        quoted: the number in its source.
     """
     differences = []
     if quoted.metric != value.metric:
@@ -100,5 +100,5 @@ def _origin(value: PublishedValue) -> str:
 
 
 def has_quoted(artifact: Artifact) -> bool:
-    """Whether any number of an artifact is another source's."""
+    """Return whether the artifact has a number quoted from another publication."""
     return any(value.is_quoted for value in artifact.values)

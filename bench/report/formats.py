@@ -37,7 +37,7 @@ SYMBOLS = ("K", "N")
 
 
 def to_markdown(table: Table) -> str:
-    """Return the table as GitHub Markdown, columns of numbers to the right."""
+    """Return the table as GitHub Markdown, with columns of numbers aligned right."""
     rules = ["---:" if is_number else "---" for is_number in table.numeric]
     lines = [_line(table.heads), _line(rules)]
     lines += [_line([entry.text for entry in row]) for row in table.rows]
@@ -45,10 +45,9 @@ def to_markdown(table: Table) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """Return text for Markdown, within a table or not, in one line.
+    """Return text escaped for Markdown, inside or outside a table, in one line.
 
-    No tag begins, no column ends and no link is made in it; what stands between single backticks
-    stays code.
+    Escaping prevents tags, column breaks and links. Text between single backticks stays code.
     """
     line = " ".join(text.splitlines())
     # Where code ends would depend on the reader.
@@ -66,9 +65,9 @@ def _prose(text: str) -> str:
 
 
 def to_latex(table: Table) -> str:
-    """Return the table as a LaTeX float that needs the package booktabs.
+    """Return the table as a LaTeX float for the package booktabs.
 
-    Heads and labels are written as papers write them: kNN top-1, batch size, InfoNCE.
+    Headings and labels are spelled as in papers: kNN top-1, batch size, InfoNCE.
     """
     columns = "".join("r" if is_number else "l" for is_number in table.numeric)
     labels = sum(not entry.cells and entry.row is None for entry in table.rows[0])
@@ -93,7 +92,7 @@ def to_latex(table: Table) -> str:
 
 
 def latex_text(text: str) -> str:
-    """Return text with what LaTeX would read as its own made harmless."""
+    """Return text with LaTeX's special characters escaped."""
     escaped = "".join(_LATEX.get(character, character) for character in text)
     symbols = re.sub(r"q\\_B", "$q_B$", escaped)
     return (
@@ -118,7 +117,7 @@ def _name(word: str) -> str:
 
 
 def to_csv(table: Table) -> str:
-    """Return the table as CSV; published values and verdicts stand in columns of their own."""
+    """Return the table as CSV, with separate columns for published values and verdicts."""
     columns = list(zip(*table.rows, strict=True))
     heads: list[str] = []
     texts: list[list[str]] = []

@@ -1,4 +1,4 @@
-"""The first page: questions, a matrix of claims, every artifact, and what the results say."""
+"""The start page: questions, a matrix of claims, all artifacts and results."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -50,15 +50,15 @@ def write_index(
     seen: Mapping[ClaimKey, SeenByOthers],
     found: Sequence[Findings],
 ) -> list[Path]:
-    """Write the first page; return its files.
+    """Write the start page; return its files.
 
     Args:
         to: the site's folder.
-        summaries: of each suite and scale with results.
-        suites: all of them.
-        papers: all of them.
-        seen: what other projects' numbers say, by paper and claim.
-        found: what is known of the disputed questions.
+        summaries: summary of each suite and scale with results.
+        suites: all suites.
+        papers: all papers.
+        seen: results of other projects, by paper and claim.
+        found: findings for the disputed questions.
     """
     artifacts, claims = artifact_places(suites, papers), claim_places(suites, papers)
     listed = [_paper(paper, summaries, artifacts, claims) for paper in papers]

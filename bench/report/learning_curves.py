@@ -1,4 +1,4 @@
-"""The learning curves of a page: losses and accuracies of its trainings, epoch by epoch."""
+"""Learning curves on a page: losses and accuracies of its trainings by epoch."""
 
 from collections.abc import Sequence
 
@@ -15,11 +15,11 @@ UNITS = {"points": " (%)", "nats": " (nats)"}
 
 
 def learning_curves(figures: Sequence[Figure], done: Done) -> Figure | None:
-    """Return the figure of the trainings; None if no history holds what it would show.
+    """Return the figure of learning curves; None if histories have nothing to show.
 
     Args:
-        figures: of the suite; what they show of histories is not shown again.
-        done: the trainings, as `trainings` gives them.
+        figures: figures of the suite. Metrics in them are not shown a second time.
+        done: trainings, from `trainings`.
     """
     last = [kept.history[-1] for _, kept in done if kept.history]
     shown = {q.y for f in figures if f.kind.x == "record" for q in f.quantities}
@@ -41,7 +41,7 @@ def learning_curves(figures: Sequence[Figure], done: Done) -> Figure | None:
 
 
 def trainings(done: Done) -> Done:
-    """Return the finished cells without baselines, one for each training."""
+    """Return one finished cell per training, without baselines."""
     cells: dict[str, Cell] = {}
     for cell in without_baselines([cell for cell, _ in done]):
         cells.setdefault(cell.training_id or cell.id, cell)

@@ -1,4 +1,4 @@
-"""Tables of what was measured, at any scale."""
+"""Tables of measured values at any scale."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ LEAST_SEEDS = 3  # of an interval; of fewer the lowest and the highest are repor
 
 @dataclass(frozen=True)
 class Found:
-    """What was measured at one place of a table."""
+    """Measured values of one table entry."""
 
     cells: list[Cell]
     values: list[float]
@@ -45,11 +45,11 @@ class Found:
 
     @property
     def interval(self) -> Interval | None:
-        """The mean over seeds with its 95 % t-interval; None if all failed."""
+        """The mean over seeds with its 95 % t-interval; None if all cells failed."""
         return t_interval(self.values) if self.values else None
 
     def entry(self, decimals: int) -> Entry:
-        """Return the mean with its spread, gain and mark, and how many cells failed."""
+        """Return the mean with its interval, gain and mark, and the number of failed cells."""
         interval, ids = self.interval, tuple(cell.id for cell in self.cells)
         failures = failed_text(self.failed, len(self.values) + self.failed.total())
         if interval is None:
@@ -117,17 +117,18 @@ def measured_records(
     scale: str = "",
     failed: Failed = (),
 ) -> list[dict[str, Any]]:
-    """Return the entries of a table as numbers: means over n seeds with their 95 % t-intervals.
+    """Return a table's entries as numbers: means over n seeds with 95 % t-intervals.
 
-    `row` and `column` are settings with their values; `column` is empty where a table has one.
-    `room` is that of the entry's cells: null where it is not known or they have several.
+    `row` and `column` are settings with their values. `column` is empty if the table has a single
+    column. `room` is the headroom of the entry's cells; null if it is unknown or differs between
+    them.
 
     Args:
-        asked: what the suite asks for.
+        asked: definition of the table in the suite.
         done: the finished cells.
-        rooms: floor and ceiling of accuracies; None: not known.
-        scale: of the cells; it says how the seed variance of gains is estimated.
-        failed: cells that failed; where all did, `mean` is null and n is 0.
+        rooms: headroom of accuracies; None if unknown.
+        scale: scale of the cells, which determines the seed variance of gains.
+        failed: the failed cells. If all cells of an entry failed, `mean` is null and n is 0.
     """
     records = []
     for key, one in _found(asked, done, scale, failed).items():
@@ -163,14 +164,14 @@ def measured_table(
     scale: str = "",
     failed: Failed = (),
 ) -> Table | None:
-    """Return means over seeds with half their 95 % t-intervals; None without any result.
+    """Return means over seeds with 95 % t-interval half-widths; None without results.
 
     Args:
         asked: the metric and its layout.
         done: the finished cells.
-        rooms: of the scale's accuracies, printed below the table; None: it has none.
-        scale: of the cells; it says how the seed variance of gains is estimated.
-        failed: cells that failed.
+        rooms: headroom of the scale's accuracies, printed below the table; None if there is none.
+        scale: scale of the cells, which determines the seed variance of gains.
+        failed: the failed cells.
     """
     found = _found(asked, done, scale, failed)
     if not found:
@@ -225,26 +226,26 @@ def _order(value: Any) -> tuple[int, Any]:
 
 
 def shown_tables(suite: Suite, cells: Sequence[Cell]) -> list[MeasuredTable]:
-    """Return the tables that show what a suite measured.
+    """Return the tables of a suite's measured values.
 
-    A suite without tables gets one for each metric that its comparisons, checks or figures read,
-    else for each metric of its cells; rows are the settings that tell the cells apart.
+    A suite without tables gets one table per metric used in its comparisons, checks or figures, or
+    else per metric of its cells. Rows are the settings that distinguish the cells.
 
     Args:
-        suite: as the scale shows it (`with_stand_ins`).
-        cells: of the suite, baselines left out.
+        suite: the suite with the scale's replacements (`with_stand_ins`).
+        cells: cells of the suite, without baselines.
     """
     return own_tables(suite, cells) or made_tables(suite, cells)
 
 
 def own_tables(suite: Suite, cells: Sequence[Cell]) -> list[MeasuredTable]:
-    """Return the suite's tables, whose means are over seeds alone.
+    """Return the tables defined in the suite, which average only over seeds.
 
-    Rows name the settings of the file, then all others that tell cells of a table apart.
+    Rows name the settings in the file, then all others that distinguish cells of a table.
 
     Args:
-        suite: as the scale shows it (`with_stand_ins`).
-        cells: of the suite, baselines left out.
+        suite: the suite with the scale's replacements (`with_stand_ins`).
+        cells: cells of the suite, without baselines.
     """
     return [_with_all_rows(table, cells) for table in suite.tables]
 
@@ -263,7 +264,7 @@ def _with_all_rows(table: MeasuredTable, cells: Sequence[Cell]) -> MeasuredTable
 
 
 def made_tables(suite: Suite, cells: Sequence[Cell]) -> list[MeasuredTable]:
-    """Return a table for each metric that the suite reads of these cells."""
+    """Return one table per metric that the suite uses of these cells."""
     layouts = {c.metric: c.layout.columns for c in reversed(suite.compare) if c.layout}
     of_cells = dict.fromkeys(name for cell in cells for name in type(cell).metrics)
     asked = [name for name in dict.fromkeys(_metrics_read(suite)) if name in of_cells]

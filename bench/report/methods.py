@@ -1,4 +1,4 @@
-"""Two pages of Markdown: methods by their settings, and presets next to papers and code."""
+"""Two Markdown pages: methods by their settings, and presets next to papers and code."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -46,12 +46,12 @@ def methods_page(
     elsewhere: Mapping[str, str],
     settings: Sequence[Setting],
 ) -> str:
-    """Return the page.
+    """Return the page of methods by their settings.
 
     Args:
         records: methods with `name`, `family`, `like`, `what` and `coordinates` (value, source).
-        elsewhere: names that published rows call methods and that are none of these, and why.
-        settings: what each setting is.
+        elsewhere: method names in published rows that are not among these methods, with reasons.
+        settings: description of each setting.
     """
     families = dict.fromkeys(record["family"] for record in records)
     parts = [METHODS_HEAD]
@@ -120,10 +120,10 @@ class _Row(NamedTuple):
 
 
 def presets_page(presets: Mapping[str, Preset]) -> str:
-    """Return the page.
+    """Return the page of presets next to papers and code.
 
     Raises:
-        BenchError: the recorded facts that a preset names do not exist.
+        BenchError: a preset names facts that do not exist.
     """
     rows = {label: _rows(label, preset) for label, preset in presets.items()}
     parts = [PRESETS_HEAD, _all_departures(rows)]

@@ -1,4 +1,4 @@
-"""When, by what and on what results were computed, and how they are cited."""
+"""Origin of results (time, software, hardware), and their citation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from bench.results.reader import Done
 
 @dataclass(frozen=True)
 class Origin:
-    """When, by what and on what finished cells were computed."""
+    """When, with which software and on which hardware cells were computed."""
 
     first: float  # seconds since 1970, when the first of them began
     last: float
@@ -27,7 +27,7 @@ class Origin:
 
 
 def origin_of(done: Done) -> Origin | None:
-    """Return where finished cells come from; None if no file says when."""
+    """Return the origin of finished cells; None if no file has a date."""
     known = [finished.provenance for _, finished in done]
     began = [float(provenance["began"]) for provenance in known if provenance.get("began")]
     if not began:
@@ -52,7 +52,7 @@ def _distinct(values: Sequence[Any]) -> tuple[str, ...]:
 
 
 def origin_of_all(origins: Sequence[Origin]) -> Origin | None:
-    """Return the origin of all cells together."""
+    """Return the combined origin of all cells."""
     if not origins:
         return None
     return Origin(
@@ -65,7 +65,7 @@ def origin_of_all(origins: Sequence[Origin]) -> Origin | None:
 
 
 def date_text(seconds: float) -> str:
-    """Return the day of a time, in UTC: 2026-11-22."""
+    """Return the UTC date of a time: 2026-11-22."""
     return datetime.fromtimestamp(seconds, UTC).date().isoformat()
 
 
@@ -73,9 +73,9 @@ def citation(key: str, title: str, origin: Origin | None) -> str:
     """Return BibTeX for a page: its title, and the version, commit and date of its results.
 
     Args:
-        key: of the entry.
-        title: of the page.
-        origin: of its results; without one the version that drew the page is named.
+        key: BibTeX key.
+        title: title of the page.
+        origin: origin of its results; if None, the current version is cited.
     """
     if origin is None:
         known = {"note": f"bench {__version__}, no results yet"}

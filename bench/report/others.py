@@ -1,5 +1,4 @@
-"""What other projects measured, on pages: next to an artifact's rows, next to claims, on its
-own."""
+"""Results of other projects on pages: next to an artifact's rows and claims, and on a page."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -21,14 +20,14 @@ TITLE = "Measured by others"
 def beside_rows(
     found: Sequence[WithOthers], measured: Sequence[MeasuredNumber]
 ) -> list[dict[str, Any]]:
-    """Return a row for each published number with counterparts: published, measured here, by
-    others.
+    """Return one row per published number that others measured.
 
-    The number by others with the fewest settings that differ or are not stated comes first.
+    Each row has the published value, the value measured here, and the values of other projects.
+    Among the latter, the one with the fewest differing or unknown settings comes first.
 
     Args:
-        found: the published numbers of an artifact that have counterparts.
-        measured: what was measured here of the artifact's numbers.
+        found: published numbers of an artifact that others measured.
+        measured: values measured here for the artifact's numbers.
     """
     here = best_measured(measured)
     return [
@@ -65,7 +64,7 @@ def _range(values: Sequence[float]) -> str:
 
 
 def claim_rows(found: SeenByOthers) -> list[dict[str, Any]]:
-    """Return the rows of a claim's table, an effect each."""
+    """Return the rows of a claim's table, one effect each."""
     return [
         {
             "source": effect.source,
@@ -85,12 +84,12 @@ def claim_rows(found: SeenByOthers) -> list[dict[str, Any]]:
 def write_others(
     to: Path, seen: Mapping[tuple[str, str], SeenByOthers], papers: Mapping[str, Paper]
 ) -> list[Path]:
-    """Write the page of all claims with counterparts, and of all sources; return its files.
+    """Write the page of claims with results of other projects, and of all sources.
 
     Args:
         to: the site's folder.
-        seen: by paper and claim.
-        papers: by id.
+        seen: results of other projects, by paper and claim. Returns the files.
+        papers: papers by id.
     """
     claims = [
         {"paper": paper, "claim": papers[paper].claim(claim), "seen": found}

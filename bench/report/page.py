@@ -1,4 +1,4 @@
-"""Pages: a template gives Markdown, and the Markdown gives the HTML."""
+"""Pages: templates produce Markdown, and Markdown is converted to HTML."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -64,7 +64,7 @@ class Page:
     def write(self, path: Path) -> list[Path]:
         """Write the Markdown to `path` and the HTML next to it; return both files.
 
-        Write the page's figures and tables first: the HTML links the files that exist.
+        Figures and tables must be written first, because the HTML links existing files.
         """
         text, tables = page_text(self.template, **self.values)
         html = _environment(html=True).get_template("base.html.j2")
@@ -89,9 +89,9 @@ class Page:
 
 @cache
 def project_links() -> dict[str, str]:
-    """Return the addresses of manual, source and issues that the package states, by their words.
+    """Return the URLs of the manual, source and issues that the package states.
 
-    The build of the manual adds the way to the manual next to the site where none is stated.
+    If the package states no manual, the build of the manual adds a relative link to it.
     """
     with suppress(PackageNotFoundError):
         stated = metadata("contrastive-bench").get_all("Project-URL") or []
@@ -102,7 +102,7 @@ def project_links() -> dict[str, str]:
 
 @dataclass
 class ShownTables:
-    """The tables of a page in order, each with the way to the folder of its files."""
+    """Tables of a page in order, each with the path to the folder of its files."""
 
     shown: list[tuple[Table, str]] = field(default_factory=list)
 
@@ -112,7 +112,7 @@ class ShownTables:
         return f"**{markdown_text(table.title)}**\n\n{to_markdown(table)}"
 
     def take(self, caption: str) -> tuple[Table, str] | None:
-        """Return the next table with a caption, once."""
+        """Return the next table with a caption; each table is returned once."""
         for pair in self.shown:
             if markdown_text(pair[0].title) == caption:
                 self.shown.remove(pair)
@@ -155,12 +155,12 @@ def _environment(*, html: bool) -> Environment:
 
 
 def to_html(text: str, tables: ShownTables | None = None, folder: Path | None = None) -> str:
-    """Return Markdown as HTML: headings with anchors, tables with captions that can be sorted.
+    """Convert Markdown to HTML: headings with anchors, and sortable tables with captions.
 
     Args:
         text: the page; data in it must be escaped (`markdown_text`).
-        tables: those of the page, whose entries say where their numbers come from.
-        folder: where the page is; files next to figures and tables are linked.
+        tables: the tables of the page; their entries name the sources of numbers.
+        folder: folder of the page; files next to figures and tables are linked.
     """
     parser = MarkdownIt("commonmark", {"html": True}).enable("table")
     tokens = parser.parse(text)

@@ -1,4 +1,4 @@
-"""A paper's table in its own layout, with what was measured under each published number."""
+"""A paper's table in its own layout, with measured values below published ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ RowKey = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class MeasuredNumber:
-    """A measured number next to a published one."""
+    """A measured value of a published one."""
 
     scale: str
     words: str  # the scale's data, or that its protocol is the published one
@@ -33,7 +33,7 @@ class MeasuredNumber:
 
     @property
     def text(self) -> str:
-        """The mean ± half of its interval, and its interpretation of the paper."""
+        """The mean ± interval half-width, and the interpretation of the paper."""
         interval, decimals = self.compared.measured, self.compared.published.decimals + 1
         if interval is None:
             return ""
@@ -43,19 +43,20 @@ class MeasuredNumber:
 
     @property
     def verdict(self) -> Verdict:
-        """What comparing says."""
+        """The verdict of the comparison."""
         return self.compared.verdict
 
 
 def paper_table(
     artifact: Artifact, layout: Layout | None, measured: Sequence[MeasuredNumber]
 ) -> Table | None:
-    """Return an artifact's table; None if it prints no number.
+    """Return an artifact's table; None if it has no numbers.
 
     Args:
-        artifact: what was printed.
-        layout: which setting is the column, where a suite knows it.
-        measured: of the artifact's rows; next to published scales others are left out.
+        artifact: the published artifact.
+        layout: layout with the column setting, if a suite defines one.
+        measured: measured values of the artifact's rows. If there are published scales, reduced
+            ones are omitted.
     """
     if not artifact.values:
         return None
@@ -88,8 +89,7 @@ def paper_table(
 
 
 def best_measured(measured: Sequence[MeasuredNumber]) -> dict[int, list[MeasuredNumber]]:
-    """Return what stands under each published row: of the published protocol alone, where any
-    is."""
+    """Return the measured values per published row, at the published protocol if there are any."""
     under: dict[int, list[MeasuredNumber]] = {}
     for entry in measured:
         under.setdefault(entry.compared.published.row, []).append(entry)
@@ -171,7 +171,7 @@ def _place(value: PublishedValue, measured: Sequence[MeasuredNumber]) -> Entry:
 
 
 def printed_text(value: PublishedValue) -> str:
-    """Return a published number with its spread, and whether it is another source's."""
+    """Return a published number with its standard deviation, and whether it is quoted."""
     text = number_text(value) + (f" ± {value.std:g}" if value.std is not None else "")
     return f"{text} {QUOTED}" if value.is_quoted else text
 
@@ -188,8 +188,7 @@ def _named(key: str, value: Any, paper: str) -> Entry:
 
 
 def row_words(value: PublishedValue) -> str:
-    """Return how notes name a published row: as its table does, else by place, method and
-    metric."""
+    """Return the name of a published row in notes: its label, or its place, method and metric."""
     settings = value.row_settings
     if (letter := settings.get("row")) is not None:
         return f"row ({letter})"
@@ -202,7 +201,7 @@ def row_words(value: PublishedValue) -> str:
 
 
 def printed_notes(artifact: Artifact) -> list[tuple[str, str]]:
-    """Return what is recorded as contradictory, misprinted or open, and of which row."""
+    """Return notes on contradictions, misprints and open points, with their rows."""
     notes = [(artifact.id, artifact.note), *((row_words(v), v.note) for v in artifact.values)]
     return [(source, " ".join(note.split())) for source, note in notes if note]
 
@@ -220,13 +219,13 @@ def _head(column: str | None, value: Any, artifact: Artifact) -> str:
 
 
 def metric_head(metric: str) -> str:
-    """Return a metric as the head of a column: kNN top-1 (%)."""
+    """Return a metric as a column heading: kNN top-1 (%)."""
     unit = " (%)" if metric.endswith(("_top1", "_top5")) else ""
     return metric_title(metric) + unit
 
 
 def paper_csv(artifact: Artifact, measured: Sequence[MeasuredNumber]) -> str:
-    """Return a line for each published number and each number measured of it, as CSV."""
+    """Return CSV with one line per published number and per measured value of it."""
     keys = list(dict.fromkeys(k for value in artifact.values for k in value.row_settings))
     measured_heads = ["suite_scale", "data", "reading", "measured", "low", "high", "n", "verdict"]
     printed_heads = ["published_row", *keys, METRIC, "published", "quoted_from"]

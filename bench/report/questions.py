@@ -1,4 +1,4 @@
-"""The questions on the first screen, answered from the results."""
+"""Questions on the start page, answered from the results."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ one."""
 
 @dataclass(frozen=True)
 class Answer:
-    """A question with the verdict of the results and the numbers that it rests on."""
+    """A question with its verdict and the numbers behind it."""
 
     question: Question
     verdict: ClaimVerdict
@@ -42,7 +42,7 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """The answer in words."""
+        """The answer as text."""
         at_published, elsewhere = SMALLER if self.is_smaller else ANSWERS[self.verdict]
         if self.verdict == ClaimVerdict.HOLDS and self.question.holds:
             at_published, elsewhere = self.question.holds, f"{self.question.holds}, on {{}}"
@@ -52,7 +52,7 @@ class Answer:
 
     @property
     def claims(self) -> dict[str, ClaimVerdict]:
-        """The claims whose verdict as a whole is another one, with it."""
+        """Claims whose overall verdict differs from the answer, with their verdicts."""
         wholes = self.summary.claims if self.summary else {}
         return {
             c: wholes[c]
@@ -62,16 +62,16 @@ class Answer:
 
     @property
     def command(self) -> str:
-        """What computes an answer."""
+        """The command that computes an answer."""
         return f"bench run {self.question.suite} --scale {self.question.scale}"
 
 
 def all_findings(summaries: Sequence[Summary], suites: Sequence[Suite]) -> list[Findings]:
-    """Return what is known of each question whose suite there is.
+    """Return the findings for each question with an existing suite.
 
     Args:
-        summaries: of each suite and scale with results.
-        suites: all of them.
+        summaries: summary of each suite and scale with results.
+        suites: all suites.
     """
     ours = [Ours(s.suite, s.scale, s.words, s.published, s.checks) for s in summaries if s.judged]
     known = {suite.name for suite in suites}
@@ -85,13 +85,13 @@ def write_questions(
     claims: Collection[tuple[str, str]],
     facts: Sequence[SectionFacts],
 ) -> list[Path]:
-    """Write a page for each question; return their files.
+    """Write one page per question; return their files.
 
     Args:
         to: the site's folder.
-        found: what is known of each.
-        claims: paper and id of those on the page *Measured by others*.
-        facts: of suites at scales with results, the maps of questions among them.
+        found: findings for each question.
+        claims: paper and id of the claims on the page *Measured by others*.
+        facts: facts of suites and scales with results, including those with maps of questions.
     """
     from bench.figures.forest import draw_forest  # loads matplotlib
     from bench.figures.layout import save
@@ -114,7 +114,7 @@ def write_questions(
 
 
 def answers(summaries: Sequence[Summary], suites: Sequence[Suite]) -> list[Answer]:
-    """Return an answer to each question whose suite there is."""
+    """Return an answer to each question with an existing suite."""
     known = {suite.name: suite for suite in suites}
     return [
         _answer(question, summaries, known[question.suite])

@@ -1,4 +1,4 @@
-"""Headroom on the pages: a table of it, what is missing, and who did not learn."""
+"""Headroom on pages: tables, missing baselines, and sides that did not learn."""
 
 from collections.abc import Sequence
 
@@ -23,11 +23,11 @@ MEANING = (
 
 
 def room_table(evidence: Evidence, metrics: Sequence[str]) -> Table | None:
-    """Return the room of accuracies, by data set and network; None if none is known.
+    """Return the headroom of accuracies by data set and network; None if unknown.
 
     Args:
-        evidence: what is known.
-        metrics: measured ones that the page speaks of.
+        evidence: evidence of the cells.
+        metrics: measured metrics on the page.
     """
     cells = [cell for cell, _ in evidence.done]
     rooms = [room for name in metrics for room in evidence.rooms.of(name, cells)]
@@ -54,7 +54,7 @@ def _numbers(room: Room) -> list[Entry]:
 
 
 def missing_baselines(evidence: Evidence) -> str | None:
-    """Return what of the baselines is not computed, and the command for it; None: nothing."""
+    """Return the missing baselines and the command for them; None if complete."""
     planned, done = len(evidence.baselines), evidence.baselines_done
     if done == planned:
         return None
@@ -66,5 +66,5 @@ def missing_baselines(evidence: Evidence) -> str | None:
 
 
 def not_learned(evidence: Evidence) -> list[str]:
-    """Return each side of a check that did not learn here, with the numbers."""
+    """Return each side of a check that is not detectably above baseline, with its numbers."""
     return list(dict.fromkeys(reason for judged in evidence.judged for reason in judged.unlearned))

@@ -1,4 +1,4 @@
-"""A suite's scale in words: on which images, with which network, or at the published protocol."""
+"""Description of a scale: images, network and epochs, or the published protocol."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,12 +14,12 @@ NETWORKS = {"resnet18": "ResNet-18", "resnet20": "ResNet-20", "resnet50": "ResNe
 
 
 def scale_words(cells: Sequence[Cell], *, published: bool) -> str:
-    """Return `published protocol`, or data, network and epochs, where all cells have as many.
+    """Return `published protocol`, or the data set, network and epochs common to all cells.
 
-    Such as `digits at 16x16, small network, 20 epochs`.
+    Example: `digits at 16x16, small network, 20 epochs`.
 
     Args:
-        cells: of the scale, baselines left out.
+        cells: cells of the scale, without baselines.
         published: whether the scale follows the published protocol.
     """
     if published:
@@ -35,7 +35,7 @@ def scale_words(cells: Sequence[Cell], *, published: bool) -> str:
 
 
 def data_words(settings: dict[str, Any]) -> str | None:
-    """Return the images and the network of a cell, those of a detector first; None of a toy."""
+    """Return data set and network of a cell; for detection the detector's; None for toys."""
     name = settings.get("dataset")
     if name is None:
         return None

@@ -1,4 +1,4 @@
-"""The pages of one suite at one scale: their facts, and the files that show them."""
+"""Pages of one suite at one scale: their facts and files."""
 
 import json
 from collections import Counter
@@ -61,7 +61,7 @@ ORIGINS = {
 
 @dataclass(frozen=True)
 class SectionFacts:
-    """What the pages say of a suite at a scale, in Markdown and HTML alike."""
+    """Facts of a suite at a scale for pages in Markdown and HTML."""
 
     suite: Suite
     scale: str
@@ -99,55 +99,55 @@ class SectionFacts:
 
     @property
     def what(self) -> str:
-        """The scale, as the suite describes it."""
+        """Description of the scale in the suite."""
         return self.suite.scales[self.scale].what
 
     @property
     def raw_inputs(self) -> str:
-        """Raw pixels, or for speech log-mel statistics."""
+        """Name of the raw inputs: raw pixels, or log-mel statistics for speech."""
         metrics = [table.metric for table in self.suite.tables]
         return raw_inputs(metrics[0] if metrics else "")
 
     @property
     def other_data(self) -> Table | None:
-        """Effects on other data sets than the published numbers, without verdicts."""
+        """Effects on data sets that the paper does not use, without verdicts."""
         return other_data_table(self.other_effects) if self.other_effects else None
 
     @property
     def on_other_data(self) -> set[str]:
-        """The artifacts to which these effects relate."""
+        """Artifacts related to these effects."""
         return {name for one in self.other_effects for name in one.artifacts}
 
     @property
     def folder(self) -> str:
-        """Where its pages are, below the site's folder."""
+        """Folder of its pages, relative to the site's folder."""
         return f"{self.suite.name}/{self.scale}"
 
     @property
     def missing_figures(self) -> list[str]:
-        """The titles of figures that cannot be drawn."""
+        """Titles of figures that cannot be drawn."""
         return [f.title for f in self.suite.figures if f not in self.figures]
 
     def outcomes(self, artifact: str) -> str:
-        """Return how many published effects came out in which way; empty without any."""
+        """Return the counts of published effects by verdict; empty without effects."""
         rows = self.effects[artifact].rows if artifact in self.effects else []
         return counts_text(row.verdict for row in rows if row.measured)
 
     @property
     def artifacts_not_compared(self) -> list[Artifact]:
-        """The artifacts of which nothing here stands next to a published number."""
+        """Artifacts without a comparison at this scale."""
         return [a for a, tables in self.artifacts if not tables and a.id not in self.effects]
 
     @property
     def main_figure(self) -> tuple[str, str] | None:
-        """The name and the title of the figure that says most; None without any."""
+        """Name and title of the main figure; None without figures."""
         tables = [e.table for name, e in self.effects.items() if self.outcomes(name)]
         effects = [(t.name, f"{t.title}; published as open circles") for t in tables]
         return next(iter([*effects, *((f.name, f.caption) for f in self.figures)]), None)
 
     @property
     def untested(self) -> list[tuple[Claim, str]]:
-        """The claims of which nothing was tested at this scale, each with the reasons."""
+        """Claims that were not tested at this scale, with the reasons."""
         return [
             (claim, "; ".join(dict.fromkeys(row.missing or "" for row in rows)))
             for claim, verdict, rows in self.judged
@@ -156,16 +156,16 @@ class SectionFacts:
 
     @property
     def tested(self) -> list[tuple[Claim, ClaimVerdict, list[Judged]]]:
-        """The other claims, each with its verdict and its checks."""
+        """Claims that were tested, with verdicts and checks."""
         return [one for one in self.judged if one[1] != ClaimVerdict.NOT_TESTED]
 
 
 def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
-    """Return the facts of a suite at a scale whose figures are drawn already, or will be.
+    """Return the facts of a suite at a scale.
 
     Args:
-        evidence: what is known.
-        formats: of files next to the pages: any of png, pdf, tex, csv.
+        evidence: evidence of the cells.
+        formats: formats of files next to the pages: png, pdf, tex, csv.
     """
     from bench.figures.panels import can_be_drawn  # loads matplotlib
 
@@ -222,13 +222,13 @@ def _caution(evidence: Evidence) -> str | None:
 
 
 def missing_cells(evidence: Evidence) -> list[str]:
-    """Return the settings of the cells that are not done and did not fail, with their seeds."""
+    """Return settings and seeds of cells that are neither finished nor failed."""
     over = {cell.id for cell, _ in [*evidence.done, *evidence.failed]}
     return _listed(evidence, [cell for cell in evidence.cells if cell.id not in over])
 
 
 def failed_cells(evidence: Evidence) -> list[str]:
-    """Return the reasons why cells failed, each with their settings and seeds."""
+    """Return the reasons of failures, each with settings and seeds of its cells."""
     by_reason: dict[str, list[Cell]] = {}
     for cell, reason in evidence.failed:
         by_reason.setdefault(reason, []).append(cell)
@@ -437,7 +437,7 @@ def _draw(evidence: Evidence, facts: SectionFacts, folder: Path) -> None:
 
 
 def compare_csv(rows: Sequence[Compared]) -> str:
-    """Return every compared value with where it comes from, as CSV."""
+    """Return CSV of every compared value with its source."""
     records = [
         row.record()
         | {

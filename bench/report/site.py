@@ -1,4 +1,4 @@
-"""The site: a page per suite and scale, a page per artifact, the index."""
+"""The site: pages per suite and scale, pages per artifact, and the index."""
 
 import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,7 +40,7 @@ Step = TypeVar("Step")
 
 @dataclass(frozen=True)
 class ScaleOfSuite:
-    """A suite at a scale with its cells, before its results are judged."""
+    """A suite at a scale with its cells, before judging."""
 
     suite: Suite
     scale: str
@@ -51,12 +51,12 @@ class ScaleOfSuite:
 
     @property
     def folder(self) -> str:
-        """Where its pages are, below the site's folder."""
+        """Folder of its pages, relative to the site's folder."""
         return f"{self.suite.name}/{self.scale}"
 
 
 def has_results(cells: Sequence[Cell], results: Results) -> bool:
-    """Return whether a cell other than the baselines is finished."""
+    """Return whether a cell other than baselines is finished."""
     return any(results.has(cell) for cell in without_baselines(cells))
 
 
@@ -83,7 +83,7 @@ class _Judged:
 
 @dataclass
 class Site:
-    """A site to write, and its pages once they are written."""
+    """A site to write, and its written pages."""
 
     to: Path
     results: Results
@@ -93,13 +93,13 @@ class Site:
     pages: list[Path] = field(default_factory=list)
 
     def write(self, asked: Sequence[str] | None) -> Path:
-        """Write the pages of the suites asked for, or the whole site; return the first page.
+        """Write the pages of the selected suites, or the whole site; return the start page.
 
-        The index covers all results, so it is written only with the whole site, or if there is
-        none yet.
+        The index covers all results. It is written only with the whole site, or if it does not
+        exist.
 
         Args:
-            asked: the folders of suites and scales; None for all with results.
+            asked: folders of suites and scales; None means all with results.
         """
         folder = self.to / "assets"
         for path in sorted(ASSETS.iterdir()):
@@ -236,7 +236,7 @@ def _judged_here(task: _Task) -> _Judged:
 
 
 def with_progress(steps: Iterable[Step], total: int, what: str) -> Iterable[Step]:
-    """Yield the steps, with a bar on standard error if that is a terminal."""
+    """Yield the steps, with a progress bar on standard error if it is a terminal."""
     error = Console(stderr=True)
     hidden = not error.is_terminal
     return track(steps, what, total, console=error, transient=True, disable=hidden)

@@ -1,4 +1,4 @@
-"""What the index says of a suite at a scale; small, for it is sent between processes."""
+"""Summary of a suite at a scale for the index; small, because processes exchange it."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from bench.report.scale_words import scale_words
 
 @dataclass(frozen=True)
 class Summary:
-    """What the index says of a suite at a scale."""
+    """Summary of a suite at a scale for the index."""
 
     suite: str
     scale: str
@@ -36,17 +36,17 @@ class Summary:
 
     @property
     def paper_rows(self) -> set[tuple[str | None, str, int]]:
-        """The published values that were compared: paper, artifact and row."""
+        """Published values that were compared, as paper, artifact and row."""
         return {(self.paper, *row) for row in self.compared}
 
     @property
     def folder(self) -> str:
-        """Where its pages are, below the site's folder."""
+        """Folder of its pages, relative to the site's folder."""
         return f"{self.suite}/{self.scale}"
 
 
 def summarise(evidence: Evidence) -> Summary:
-    """Return what the index says of a suite at a scale."""
+    """Return the summary of a suite at a scale for the index."""
     suite, judged = evidence.suite, evidence.judged
     measured = [row for row in evidence.compared if row.comparable and row.measured]
     values: dict[str, Counter[Verdict]] = {}

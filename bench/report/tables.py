@@ -1,4 +1,4 @@
-"""Compared values as tables in the paper's layout; `formats.py` writes them."""
+"""Tables of compared values in the paper's layout; `formats.py` writes them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ NAME_CHARACTERS = 60  # of a file
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One place of a table: what it shows, and where its numbers come from."""
+    """One table entry: its content and the sources of its numbers."""
 
     value: str  # a name, or what was measured with its spread and gain
     printed: str | None = None  # the published value
@@ -55,14 +55,14 @@ class Entry:
 
     @property
     def text(self) -> str:
-        """The entry in one line, with the verdict's mark."""
+        """The entry as one line, with the verdict's mark."""
         printed = None if self.printed is None else f"[{self.printed}]"
         mark = None if self.verdict is None else MARKS[self.verdict]
         return " ".join(part for part in (self.value, printed, mark) if part)
 
     @property
     def about(self) -> str:
-        """The tooltip: the published row, the measured cells, the verdict."""
+        """Tooltip with the published row, the measured cells and the verdict."""
         cells = f"measured: {counted(len(self.cells), 'cell')} {' '.join(self.cells)}"
         published = f"published: {self.row}" if self.row else ""
         parts = [published, cells if self.cells else "", str(self.verdict or "")]
@@ -71,7 +71,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Table:
-    """A table with a title, heads, rows of entries and lines below it."""
+    """A table with a title, headings, rows of entries and lines below."""
 
     name: str  # of its files
     title: str
@@ -81,18 +81,18 @@ class Table:
 
     @cached_property
     def numeric(self) -> list[bool]:
-        """Whether each column holds numbers and nothing else."""
+        """Whether each column contains only numbers."""
         return numeric_columns(self.rows)
 
 
 def numeric_columns(rows: Sequence[Sequence[Entry]]) -> list[bool]:
-    """Return whether each column holds a number wherever it holds anything."""
+    """Return whether all non-empty entries of each column are numbers."""
     columns = [[e for e in column if e.text] for column in zip(*rows, strict=True)]
     return [bool(entries) and all(e.number is not None for e in entries) for entries in columns]
 
 
 def make_tables(rows: Sequence[Compared], layouts: dict[str, Layout | None]) -> list[Table]:
-    """Return a table for each artifact, what is measured and reading, in the order of the rows."""
+    """Return one table per artifact, quantity and interpretation, in row order."""
     groups: dict[tuple[str, str, str], list[Compared]] = {}
     for row in rows:
         groups.setdefault((row.artifact, row.what, row.reading_text), []).append(row)
@@ -141,12 +141,12 @@ def _table(title: str, rows: Sequence[Compared], layout: Layout | None) -> Table
 
 
 def column_head(setting: str, value: Any) -> str:
-    """Return the head of the column of one value of a setting."""
+    """Return the column heading for a value of a setting."""
     return f"{setting} = {value_text(value, null='')}"
 
 
 def gain_note(over: Any) -> list[str]:
-    """Return what the signed numbers in parentheses are; nothing without them."""
+    """Return the explanation of signed numbers in parentheses; empty without them."""
     return (
         []
         if over is None
@@ -165,12 +165,12 @@ def setting_entry(value: Any) -> Entry:
 
 
 def slug(text: str, length: int = NAME_CHARACTERS) -> str:
-    """Return a title as the name of a file, an anchor or a class."""
+    """Return a title as a name for files, anchors or classes."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:length].strip("-")
 
 
 def entry(row: Compared, base: Compared | None = None) -> Entry:
-    """Return measured, interval, gain over the base, published, and the verdict."""
+    """Return an entry: measured value, interval, gain, published value and verdict."""
     decimals, value = row.published.decimals, row.published.value
     printed = number_text(row.published)
     if base is not None and base.published.value is not None and value is not None:
@@ -186,12 +186,12 @@ def entry(row: Compared, base: Compared | None = None) -> Entry:
 
 
 def number_text(value: PublishedValue) -> str:
-    """Return a published number with its decimals; `?` where it cannot be read."""
+    """Return a published number with its decimals; `?` if it is unreadable."""
     return "?" if value.value is None else number(value.value, value.decimals)
 
 
 def mean_text(interval: Interval, decimals: int) -> str:
-    """Return a mean ± half of its interval, if it has one."""
+    """Return a mean ± interval half-width, if it has an interval."""
     text = number(interval.mean, decimals)
     if interval.low is None or interval.high is None:
         return text
@@ -199,7 +199,7 @@ def mean_text(interval: Interval, decimals: int) -> str:
 
 
 def gain_text(gain: Interval | None, decimals: int) -> str:
-    """Return a difference from another entry with half of its interval, in parentheses."""
+    """Return a difference from another entry ± interval half-width, in parentheses."""
     if gain is None:
         return ""
     return f" ({'+' if gain.mean >= 0 else ''}{mean_text(gain, decimals)})"
@@ -211,7 +211,7 @@ def signed(difference: float, decimals: int) -> str:
 
 
 def number(value: float, decimals: int) -> str:
-    """Return a number with its decimals; three significant digits where that would be long."""
+    """Return a number with its decimals, or three significant digits if that is too long."""
     if decimals <= 5:
         return f"{value:.{decimals}f}"
     if value == 0:
@@ -221,13 +221,13 @@ def number(value: float, decimals: int) -> str:
 
 
 def counts_text(verdicts: Iterable[Verdict | None]) -> str:
-    """Return how often each verdict occurs: `3 same, 1 cannot tell`."""
+    """Return the counts of verdicts: `3 same, 1 cannot tell`."""
     counts = Counter(verdicts)
     return ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
 
 
 def summary_line(rows: Sequence[Compared]) -> str:
-    """Return the verdicts in words, and how far comparable values are off."""
+    """Return the verdicts as text, with the differences of comparable values."""
     text = counts_text(row.verdict for row in rows)
     off = [
         abs(row.measured.mean - row.published.value)
@@ -240,7 +240,7 @@ def summary_line(rows: Sequence[Compared]) -> str:
 
 
 def tolerance_lines(rows: Sequence[Compared]) -> list[str]:
-    """Return what is judged by each tolerance among the rows, how large it is, and why."""
+    """Return one line per tolerance used in the rows, with its size and reason."""
     names_of: dict[str, list[str]] = {}
     for row in rows:
         names_of.setdefault(row.allowed.in_words, []).append(row.what)
@@ -248,7 +248,7 @@ def tolerance_lines(rows: Sequence[Compared]) -> list[str]:
 
 
 def covered_lines(rows: Sequence[Compared]) -> list[str]:
-    """Return how many verdicts take in the sampling error of test images, and how large it is."""
+    """Return how many verdicts include the sampling error of test images, and its size."""
     errors = [row.test_error for row in rows if row.test_error and row.comparable]
     if not errors:
         return []
@@ -259,5 +259,5 @@ def covered_lines(rows: Sequence[Compared]) -> list[str]:
 
 
 def tolerance_notes(rows: Sequence[Compared]) -> list[str]:
-    """Return the tolerances of compared values, and what their intervals cover, as lines."""
+    """Return lines on the tolerances of compared values and on their intervals."""
     return [*tolerance_lines(rows), *covered_lines(rows)]

@@ -1,6 +1,6 @@
-"""Finished cells as one tar file, packed or not: the same bytes for the same cells.
+"""Archives of finished cells: one tar file, compressed or not, reproducible byte for byte.
 
-Members are plain files in the order of their names, of no owner and of time 0.
+Members are plain files sorted by name, without owner and with time 0.
 """
 
 import gzip
@@ -26,20 +26,20 @@ NOT_AN_ARCHIVE = (EOFError, KeyError, OSError, ValueError, zlib.error, tarfile.T
 
 
 class Counts(NamedTuple):
-    """What an archive holds."""
+    """Content of an archive."""
 
     cells: int
     encoders: int
 
 
 def export_archive(cells: Sequence[Cell], store: Store, file: Path, *, encoders: bool) -> Counts:
-    """Write the finished ones of the cells and, if asked for, their trained encoders.
+    """Write the finished cells and, if requested, their trained encoders to an archive.
 
     Args:
-        cells: those that are not finished are left out.
-        store: where they are.
-        file: its name ends in one of `SUFFIXES`.
-        encoders: whether the encoders that finished cells use are written too.
+        cells: the cells; unfinished ones are omitted.
+        store: the results folder.
+        file: path with one of `SUFFIXES`.
+        encoders: whether to include the encoders of finished cells.
 
     Raises:
         StoreError: a file of a finished cell is damaged.
@@ -75,12 +75,13 @@ def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
 
 @contextmanager
 def unpacked(file: Path) -> Iterator[Path]:
-    """Unpack an archive into a folder that exists while the block lasts.
+    """Context manager that unpacks an archive into a temporary folder.
 
-    Faults in its files that the block raises name the archive instead of the folder.
+    Errors raised in the block name the archive instead of the folder.
 
     Raises:
-        StoreError: it is no archive, is damaged, ends early, or writes outside of its folder.
+        StoreError: the file is not an archive, is damaged or truncated, or has paths outside its
+            folder.
     """
     if file.is_dir():
         raise StoreError(f"{file}: is a folder; `bench merge` adds the cells of one")

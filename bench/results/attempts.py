@@ -1,7 +1,7 @@
-"""Attempts at a cell: the record of each execution, and at the same time the claim on the cell.
+"""Attempts at a cell: records of executions that are also claims on the cell.
 
-Attempt n + 1 may begin when attempt n has ended or its owner is dead. Its file is made by a hard
-link, which exactly one of several contenders can do, so a dead owner's claim is taken over once.
+Attempt n + 1 may start when attempt n has ended or its owner is dead. Its file is created by a hard
+link, which only one process can do, so a dead owner's claim is taken over once.
 """
 
 import math
@@ -34,36 +34,36 @@ class Attempt:
 
     @property
     def number(self) -> int:
-        """1 for the first."""
+        """Number of the attempt, from 1."""
         return int(self.record["attempt"])
 
     @property
     def owner(self) -> Owner:
-        """The process that made it."""
+        """The process of the attempt."""
         return Owner.of(self.record["owner"])
 
     @property
     def state(self) -> str:
-        """One of running, done, failed, interrupted; killed if its owner died without a word."""
+        """running, done, failed, interrupted, or killed if the owner died without a record."""
         state = str(self.record["state"])
         return "killed" if state == "running" and not self.owner.is_alive(self.path) else state
 
     def is_mine(self) -> bool:
-        """Whether this is still the highest attempt: nobody took the claim for dead."""
+        """Whether this is still the latest attempt, so no process took over the claim."""
         return _names(self.path.parent)[-1:] == [self.path.name]
 
     def end(self, state: Ending, reason: str | None = None, message: str | None = None) -> None:
-        """Record how it ended and so give up the claim.
+        """Record how the attempt ended, and release the claim.
 
-        Where the disk takes nothing more, the record is removed instead, which gives the claim up.
+        If the disk is full, the record is removed instead, which also releases the claim.
 
         Args:
-            state: how it ended.
+            state: final state.
             reason: kind of failure, if it failed.
             message: one line, if it failed.
 
         Raises:
-            DiskFailure: it does not, and more is lost than that the attempt was interrupted.
+            DiskFailure: the disk is full, and more than an interruption would be lost.
         """
         change = {"state": state, "ended": time.time(), "reason": reason, "message": message}
         try:
@@ -75,13 +75,13 @@ class Attempt:
                 raise
 
     def date_back(self, now: float) -> None:
-        """Date a failure noted by a host whose clock is ahead to just before `now`.
+        """Change the time of a failure to just before `now`, if a host's clock was ahead.
 
         Args:
             now: seconds since 1970.
 
         Raises:
-            DiskFailure: the disk takes nothing more.
+            DiskFailure: the record cannot be written.
         """
         if self.record["state"] == "failed" and self.record["ended"] >= now:
             ended = math.nextafter(now, 0.0)
@@ -89,16 +89,16 @@ class Attempt:
 
 
 def last_attempt(folder: Path) -> Attempt | None:
-    """Return the latest attempt recorded in the folder that can be read."""
+    """Return the latest readable attempt in the folder."""
     attempts = _read(folder, _names(folder))
     return attempts[-1] if attempts else None
 
 
 def all_attempts(folder: Path) -> list[Attempt]:
-    """Return the attempts recorded in the folder, in order.
+    """Return the attempts in the folder, in order.
 
-    One that cannot be read is reported and left out: its process finds at its next
-    look that it was taken for dead.
+    Unreadable attempts are reported and omitted. Their processes will notice that they lost their
+    claims.
     """
     return _read(folder, _names(folder))
 
@@ -116,18 +116,18 @@ def _read(folder: Path, names: Sequence[str]) -> list[Attempt]:
 
 
 def read_attempt(path: Path) -> Attempt | None:
-    """Return the attempt that a file records; None if there is no such file.
+    """Return the attempt in a file; None if the file does not exist.
 
     Raises:
-        Damaged: it records none, or is not what was written.
-        StoreError: it cannot be read.
+        Damaged: the file has no attempt or is corrupt.
+        StoreError: the file cannot be read.
     """
     record = read_record(path, AttemptRecord, "an attempt")
     return None if record is None else Attempt(path, record)
 
 
 def attempt_files(folder: Path) -> list[Path]:
-    """Return the files that should record an attempt, in order."""
+    """Return the files of attempts, in order."""
     return [folder / name for name in _names(folder)]
 
 
@@ -147,16 +147,17 @@ def _number(name: str) -> int:
 def begin_attempt(
     folder: Path, owner: Owner, launch: str, *, retry_before: float = 0.0
 ) -> Attempt | None:
-    """Claim the cell whose attempts stand in `folder`.
+    """Claim the cell whose attempts are in `folder`.
 
     Args:
-        folder: the cell's attempts.
-        owner: who claims.
-        launch: on whose behalf.
-        retry_before: failures that ended before this time (seconds since 1970) are tried again.
+        folder: folder of the cell's attempts.
+        owner: the claiming process.
+        launch: the launcher of this process.
+        retry_before: failures that ended before this time (seconds since 1970) run again.
 
     Returns:
-        The new attempt; None if a living process holds the cell, or it failed for good.
+        The new attempt; None if a living process holds the cell, or if the cell failed and is not
+        retried.
     """
     names = _names(folder)  # once: of two that see the same, one makes the next file
     last = next(reversed(_read(folder, names)), None)

@@ -1,4 +1,4 @@
-"""The code that runs: its commit, and the edits of a checkout, which are kept as a patch."""
+"""Version of the running code: its commit, and uncommitted edits, which are stored as a patch."""
 
 import subprocess
 from functools import cache
@@ -17,7 +17,7 @@ CUT = "\n... cut here: the edits have {} bytes\n"
 
 @cache
 def code() -> dict[str, Any]:
-    """Return the version; of a checkout also its commit, and digests of edits and of the pins."""
+    """Return the version and, in a checkout, the commit and hashes of edits and of the pins."""
     if not (CHECKOUT / ".git").exists():
         return {"bench": __version__, "commit": None, "dirty": None}
     known = {"bench": __version__, "commit": _git("rev-parse", "HEAD"), "dirty": bool(_edits())}
@@ -27,13 +27,13 @@ def code() -> dict[str, Any]:
 
 
 def code_text(known: dict[str, Any]) -> str:
-    """Return the code in words: `commit 15e8a6bb with edits 0f3c...`."""
+    """Return the code version as text: `commit 15e8a6bb with edits 0f3c...`."""
     at = f"commit {known['commit'][:12]}" if known["commit"] else f"bench {known['bench']}"
     return f"{at} with edits {known['edits']}" if known.get("edits") else at
 
 
 def keep_edits(results: Path) -> None:
-    """Write the edits of this checkout next to the results, in a file named by their digest."""
+    """Write this checkout's edits next to the results, in a file named by their hash."""
     if digest := code().get("edits"):
         path = results / "edits" / f"{digest}.patch"
         if not path.exists():

@@ -1,4 +1,4 @@
-"""Finished cells whose files are not what was written: they count as missing."""
+"""Finished cells with corrupt files, which count as missing."""
 
 import math
 import shutil
@@ -18,14 +18,14 @@ AS_MISSING = f"it counts as missing {UNTIL}"
 
 
 def damage_of(folder: CellFolder, *, whole: bool = False) -> str | None:
-    """Return which file of a finished cell is not what was written, and how; None if none is.
+    """Return which file of a finished cell is corrupt, and how; None if none is.
 
     Args:
-        folder: the cell's, or a trained encoder's.
-        whole: all of its files are read, not the settings, summary and provenance alone.
+        folder: folder of a cell or a trained encoder.
+        whole: whether to read all files, not only settings, summary and provenance.
 
     Raises:
-        StoreError: a file cannot be read now, whatever is in it.
+        StoreError: a file cannot be read.
     """
     try:
         vouched = check_files(folder.path, MOST_BYTES if whole else SMALL)
@@ -41,13 +41,13 @@ def damage_of(folder: CellFolder, *, whole: bool = False) -> str | None:
 
 
 def discard(folder: CellFolder, is_damaged: Callable[[CellFolder], bool]) -> bool:
-    """Remove the files of a damaged cell under a claim, so that it is computed again.
+    """Remove the files of a damaged cell under a claim, so the cell is recomputed.
 
-    Attempts stay. Returns False if a living process holds the cell: it does what is to be done.
+    Attempts are kept. Returns False if a living process holds the cell and will handle it.
 
     Args:
-        folder: the cell's, or a trained encoder's.
-        is_damaged: asked again under the claim, for another process may have been faster.
+        folder: folder of a cell or a trained encoder.
+        is_damaged: function that checks for damage again under the claim.
     """
     attempt = begin_attempt(folder.attempts, Owner.me(), "", retry_before=math.inf)
     if attempt is None:

@@ -1,9 +1,9 @@
-"""The SHA-256 of every file that a finished cell or trained encoder consists of: `digests.json`.
+"""SHA-256 of every file of a finished cell or trained encoder: `digests.json`.
 
     {"folder": "<the folder's name>", "files": {"summary.json": "<64 hex digits>", ...}}
 
-It is written before the summary, whose existence means "done". A folder without it was finished by
-a version of this code that wrote none: its files are believed as they are, unverified.
+It is written before the summary, whose existence means "done". Folders without it come from older
+versions; their files are not verified.
 """
 
 import os
@@ -40,11 +40,11 @@ MOST_BYTES_OF_DIGESTS = 64 * _KIB
 
 
 def write_digests(folder: Path, summary: bytes) -> None:
-    """Write the digests of the files of a cell that is about to be finished.
+    """Write the digests of a cell's files before the cell is finished.
 
     Args:
-        folder: the cell's; all of its files but the summary are written.
-        summary: what is going to be in the summary.
+        folder: folder of the cell, with all files except the summary.
+        summary: content of the future summary.
     """
     digests = {name: sha256_of_file(folder / name) for name in MOST_BYTES if name != "summary.json"}
     files = {name: digest for name, digest in digests.items() if digest is not None}
@@ -53,16 +53,16 @@ def write_digests(folder: Path, summary: bytes) -> None:
 
 
 def check_files(folder: Path, names: Iterable[str] = MOST_BYTES) -> bool:
-    """Compare files of a folder with the digests next to them; return whether there are any.
+    """Compare files of a folder with their digests; return whether there are digests.
 
-    What was read of a file is remembered until its size or time changes.
+    Results are cached until a file's size or time changes.
 
     Args:
-        folder: the cell's.
-        names: of the files; all that a digest is kept of by default.
+        folder: folder of the cell.
+        names: names of the files; default: all with a digest.
 
     Raises:
-        Damaged: a file is not what was written.
+        Damaged: a file is corrupt.
         StoreError: a file cannot be read.
     """
     digests = _remembered(_digests_in, f"{folder}/{DIGESTS}")
@@ -74,10 +74,10 @@ def check_files(folder: Path, names: Iterable[str] = MOST_BYTES) -> bool:
 
 
 def check_content(path: Path, content: bytes | None) -> None:
-    """Compare what was read of a file (None: it is not there) with the digest next to it, if any.
+    """Compare a file's content (None if missing) with its digest, if there is one.
 
     Raises:
-        Damaged: it is not what was written.
+        Damaged: the file is corrupt.
     """
     digests = _remembered(_digests_in, f"{path.parent}/{DIGESTS}")
     if digests is not None:

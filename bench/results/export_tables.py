@@ -1,4 +1,4 @@
-"""Finished cells written as tables: one set per experiment and suite, packed, with digests."""
+"""Export finished cells as compressed tables per experiment and suite, with digests."""
 
 import gzip
 import json
@@ -29,14 +29,14 @@ def export_cells(
     suite: str | None = None,
     history: Collection[str] | None = None,
 ) -> int:
-    """Add the finished ones of the cells to the tables in `folder`; return how many there were.
+    """Add the finished cells to the tables in `folder`; return their number.
 
     Args:
-        cells: the cells; damaged ones are reported and left out.
-        store: where they are.
-        folder: of the tables.
-        suite: whose tables they go to; None: to those of their experiment alone.
-        history: the metrics whose histories are kept; None: all.
+        cells: the cells; damaged ones are reported and omitted.
+        store: the results folder.
+        folder: folder of the tables.
+        suite: suite of the tables; None means tables per experiment only.
+        history: metrics whose histories are exported; None means all.
     """
     by_experiment: dict[str, list[Cell]] = defaultdict(list)
     for cell in cells:

@@ -1,4 +1,4 @@
-"""Finished cells of which no mean is made: other data, other code, or seeds that failed."""
+"""Cells that are excluded from means: with other data or code, or with failed seeds."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,22 +22,22 @@ PARTS = ("", "trained.")  # of provenance: where the cell was evaluated, where i
 
 
 def unfit(origins: Origins, failed: Failed) -> dict[str, str]:
-    """Return why finished cells do not belong in a mean, or a comparison, by their ids.
+    """Return why finished cells are excluded from means or comparisons, by id.
 
-    Commits and machines may differ: a change of code that moves numbers raises the version of the
-    experiment, which is part of the id.
+    Commits and machines may differ, because a change of code that affects results raises the
+    version of the experiment, which is part of the id.
     """
     return dict(_of_other_data(origins)) | dict(_of_edited_code(origins)) | _left(origins, failed)
 
 
 def failed_text(reasons: Mapping[str, int], of: int | None = None) -> str:
-    """Return how many cells failed and why: `diverged 2 of 4`."""
+    """Return the number of failed cells by reason, as text: `diverged 2 of 4`."""
     among = "" if of is None else f" of {of}"
     return ", ".join(f"{reason} {n}{among}" for reason, n in sorted(reasons.items()))
 
 
 def failed_among(cells: Sequence[Cell], failed: Failed) -> str | None:
-    """Return how many of these cells failed and why; None if none did."""
+    """Return the number of failed cells by reason, as text; None if none failed."""
     ids = {cell.id for cell in cells}
     reasons = Counter(reason for cell, reason in failed if cell.id in ids)
     return f"cells failed: {failed_text(reasons, len(ids))}" if reasons else None

@@ -1,4 +1,4 @@
-"""The folder of one cell: the names of its files, what is in them, and how they are written."""
+"""The folder of one cell: file names, contents, and how they are written."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ _ID = re.compile(r"[0-9a-f]{16}", re.ASCII)
 
 
 def is_id(text: str) -> bool:
-    """Whether the text is 16 hex digits."""
+    """Return whether the text has 16 hexadecimal digits."""
     return _ID.fullmatch(text) is not None
 
 
 def strays_in(root: Path, kind: str) -> Iterator[Path]:
-    """Yield what nobody here wrote, or a killed process left, among the cells of an experiment."""
+    """Yield unknown files, and leftovers of killed processes, among an experiment's cells."""
     for path in sorted((root / kind).glob("*")):
         if not (is_id(path.name) and path.is_dir()):
             yield path
@@ -72,7 +72,7 @@ def _is_left(path: Path) -> bool:
 
 
 def finished_in(root: Path, kind: str) -> Iterator[CellFolder]:
-    """Yield the folders of the finished cells of an experiment, or of trained encoders."""
+    """Yield the folders of finished cells of an experiment, or of trained encoders."""
     folder = root / kind
     for name in sorted(filter(is_id, os.listdir(folder))) if folder.is_dir() else ():
         if CellFolder(folder / name).is_done:
@@ -90,7 +90,7 @@ class _Named:
 
 
 class CellFolder:
-    """One cell on disk."""
+    """Folder of one cell."""
 
     cell_file = _Named("cell.json")  # the resolved cell
     attempts = _Named("attempts")  # the records of executions
@@ -107,7 +107,7 @@ class CellFolder:
 
     @property
     def name(self) -> str:
-        """The cell's id, or that of a training."""
+        """Id of the cell or training."""
         return self.path.name
 
     @property
@@ -117,11 +117,11 @@ class CellFolder:
 
     @property
     def is_done(self) -> bool:
-        """Whether the cell has its result."""
+        """Whether the cell is finished."""
         return self.summary_file.exists()
 
     def to_evaluate(self, cell: Cell) -> list[str]:
-        """Return the metrics that a finished cell lacks and that its kept encoder can give."""
+        """Return the metrics that a finished cell lacks and its stored encoder can provide."""
         if not cell.evaluation_metrics or cell.training_id is None:
             return []
         trained = CellFolder(self.path.parent.parent / TRAINED / cell.training_id)
@@ -132,19 +132,19 @@ class CellFolder:
             return []
 
     def is_complete(self, cell: Cell | None) -> bool:
-        """Return whether the cell is done and has every metric that its encoder can give."""
+        """Return whether the cell is finished and has all metrics of its encoder."""
         return self.is_done and (cell is None or not self.to_evaluate(cell))
 
     def claim(
         self, cell: Cell | None, owner: Owner, launch: str, *, retry_before: float = 0.0
     ) -> Attempt | None:
-        """Begin an attempt at the cell; None if it is complete, failed or held by another process.
+        """Start an attempt; None if the cell is complete, failed or held by another process.
 
         Args:
-            cell: whose folder this is; None for a trained encoder.
-            owner: who claims.
-            launch: on whose behalf.
-            retry_before: failures that ended before this time (seconds since 1970) are tried again.
+            cell: the cell of this folder; None for a trained encoder.
+            owner: the claiming process.
+            launch: the launcher of this process.
+            retry_before: failures that ended before this time (seconds since 1970) run again.
         """
         if self.is_complete(cell):
             return None
@@ -164,7 +164,7 @@ class CellFolder:
         return attempt
 
     def sweep(self) -> None:
-        """Remove the half-written files of a killed owner; its successor alone may do so."""
+        """Remove incomplete files of a killed owner; only its successor may call this."""
         for leftover in self.path.glob(".*"):
             if not leftover.is_dir():  # such as what an editor or Jupyter leaves
                 leftover.unlink(missing_ok=True)
@@ -191,12 +191,12 @@ class CellFolder:
         arrays: dict[str, np.ndarray[Any, Any]],
         provenance: dict[str, Any],
     ) -> None:
-        """Write the result; the summary comes last, and with it the cell is done.
+        """Write the result; the summary is written last and marks the cell as finished.
 
         Args:
             metrics: finite numbers by name.
-            arrays: arrays to keep, by name.
-            provenance: where the result comes from, see `provenance.py`.
+            arrays: arrays to store, by name.
+            provenance: provenance of the result, see `provenance.py`.
         """
         if arrays:
             write_whole(self.arrays_file, to_npz(arrays))
@@ -208,14 +208,14 @@ class CellFolder:
         self.remove_checkpoint()
 
     def note_step(self, step: int) -> None:
-        """Write how many steps the checkpoint has behind it, for those who need not load it."""
+        """Write the number of steps in the checkpoint, so readers need not load it."""
         write_whole(self.step_file, to_json({"step": step}))
 
     def checkpoint_step(self) -> int | None:
-        """Return how many steps the checkpoint has behind it, without loading it.
+        """Return the number of steps in the checkpoint, without loading it.
 
         Returns:
-            0 without a checkpoint; None if nothing next to it says so: its reader knows.
+            0 without a checkpoint; None if the number is not recorded.
         """
         if not self.checkpoint_file.exists():
             return 0
@@ -229,10 +229,10 @@ class CellFolder:
         self.step_file.unlink(missing_ok=True)
 
     def metrics(self) -> dict[str, float] | None:
-        """Return the metrics of the summary; None if the cell is not done.
+        """Return the metrics of the summary; None if the cell is not finished.
 
         Raises:
-            Damaged: they are not what was written, or no finite numbers.
+            Damaged: the file is corrupt, or a metric is not a finite number.
         """
         summary = self._json(self.summary_file)
         if summary is None:
@@ -243,10 +243,10 @@ class CellFolder:
         return metrics
 
     def provenance(self) -> dict[str, Any]:
-        """Return where the result comes from; empty if the cell is not done.
+        """Return the provenance of the result; empty if the cell is not finished.
 
         Raises:
-            Damaged: it is not what was written, or a field of it has another type.
+            Damaged: the file is corrupt, or a field has the wrong type.
         """
         record = self._json(self.provenance_file)
         why = None if record is None else fault_of_provenance(record)
@@ -258,7 +258,7 @@ class CellFolder:
         """Return metrics and provenance of a finished cell.
 
         Raises:
-            Damaged: one of these, or the settings, is not what was written, or of another type.
+            Damaged: a file is corrupt, or a field has the wrong type.
         """
         if not check_files(self.path, ("cell.json",)):  # the others are checked as they are read
             name = id_of(self.kind, self.fields() or {})
@@ -267,10 +267,10 @@ class CellFolder:
         return self.metrics() or {}, self.provenance()
 
     def fields(self) -> dict[str, Any] | None:
-        """Return the resolved cell as it was written; None if it is not there.
+        """Return the stored settings of the cell; None if they do not exist.
 
         Raises:
-            Damaged: it is not what was written, or no JSON object.
+            Damaged: the file is corrupt or not a JSON object.
         """
         record = self._json(self.cell_file)
         if not isinstance(record, dict | None):
@@ -278,10 +278,10 @@ class CellFolder:
         return record
 
     def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
-        """Return the arrays kept; empty if there are none.
+        """Return the stored arrays; empty if there are none.
 
         Raises:
-            Damaged: they are not what was written, or no arrays of numbers.
+            Damaged: the file is corrupt or has other content than numeric arrays.
         """
         content = self._sound(self.arrays_file)
         if content is None:
@@ -308,7 +308,7 @@ class CellFolder:
         return Damaged(f"{path}: cannot be read ({why})")
 
     def append_history(self, line: dict[str, float]) -> None:
-        """Add one record of metrics; `step` is among them."""
+        """Append one record of metrics, including `step`."""
         with (
             disk_failures(self.history_file),
             self.history_file.open("a", encoding="utf-8") as file,
@@ -316,13 +316,13 @@ class CellFolder:
             file.write(json.dumps(line, sort_keys=True) + "\n")
 
     def history(self, *, finished: bool = False) -> list[dict[str, float]]:
-        """Return the records so far, up to the first line that is torn.
+        """Return the records up to the first incomplete line.
 
         Args:
-            finished: whether the cell is done, so that no line may be torn.
+            finished: whether the cell is finished, so all lines must be complete.
 
         Raises:
-            Damaged: one is, or the file is not what was written.
+            Damaged: a line is incomplete, or the file is corrupt.
         """
         content = read_regular(self.history_file, MOST_BYTES["history.jsonl"])
         if finished:
@@ -340,28 +340,28 @@ class CellFolder:
         return records
 
     def rewind_history(self, step: int) -> None:
-        """Forget what was recorded after `step`: training goes on from there."""
+        """Delete records after `step`, from which training resumes."""
         kept = [line for line in self.history() if line["step"] <= step]
         text = "".join(json.dumps(line, sort_keys=True) + "\n" for line in kept)
         write_whole(self.history_file, text.encode())
 
     def copy_history(self, other: CellFolder) -> None:
-        """Take over what another folder recorded."""
+        """Copy the history of another folder."""
         if other.history_file.exists():
             write_whole(self.history_file, other.history_file.read_bytes())
 
     def write_traceback(self, attempt: Attempt, lines: Iterable[str]) -> Path:
-        """Keep the traceback of a failed attempt; return its file."""
+        """Store the traceback of a failed attempt; return its file."""
         path = attempt.path.with_suffix(".log")
         write_whole(path, "".join(lines).encode())
         return path
 
 
 def arrays_of(content: bytes) -> dict[str, np.ndarray[Any, Any]]:
-    """Return the arrays of the content of an npz file of any origin, within 64 MiB of memory.
+    """Return the arrays of an untrusted npz file, limited to 64 MiB of memory.
 
     Raises:
-        ValueError: it is torn, too large unpacked, or holds something else than numbers.
+        ValueError: the file is corrupt, too large when unpacked, or not numeric.
     """
     import numpy as np  # here alone, so that `bench status` need not load it
 
@@ -388,7 +388,7 @@ def arrays_of(content: bytes) -> dict[str, np.ndarray[Any, Any]]:
 
 
 class Folders(list[CellFolder]):
-    """The folder of each cell of a stack; next to them trained encoders and data sets."""
+    """Folders of a stack's cells, of trained encoders and of data sets."""
 
     def __init__(self, folders: Iterable[CellFolder], *, encoders: Path, data: Path) -> None:
         """Name the folders.

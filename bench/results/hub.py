@@ -1,4 +1,4 @@
-"""Cards of the repositories that `bench export --as hub` lays out for a model hub.
+"""Cards of the repositories that `bench export --as hub` writes for a model hub.
 
 FOLDER/encoders/  README.md, and a folder per encoder, as `bench export --as safetensors` writes it
 FOLDER/results/   README.md, Parquet files and croissant.json, as `--as parquet` writes them
@@ -26,13 +26,13 @@ Config = dict[str, Any]
 def write_model_card(
     folder: Path, title: str, configs: Sequence[Config], metrics: Mapping[str, Mapping[str, float]]
 ) -> Path:
-    """Write the card of a repository of encoders; return its path.
+    """Write the card of an encoder repository; return its path.
 
     Args:
-        folder: of the repository.
-        title: what the encoders are of.
+        folder: folder of the repository.
+        title: title of the repository.
         configs: the `config.json` of each encoder.
-        metrics: of each cell by its id; accuracies in percent.
+        metrics: metrics of each cell by id; accuracies in percent.
     """
     known = {c["bench"]["training"]: metrics.get(c["bench"]["cells"][0], {}) for c in configs}
     matter = COMMON | {
@@ -69,12 +69,12 @@ the column timm. The front matter lists metrics of each encoder; accuracies are 
 
 
 def write_dataset_card(folder: Path, title: str, frames: Sequence[str]) -> Path:
-    """Write the card of a repository of results; return its path.
+    """Write the card of a results repository; return its path.
 
     Args:
-        folder: of the repository.
-        title: what the results are of.
-        frames: the names of its Parquet files, without their suffix.
+        folder: folder of the repository.
+        title: title of the repository.
+        frames: names of its Parquet files, without suffix.
     """
     matter = COMMON | {
         "pretty_name": f"contrastive-bench: {title}",

@@ -1,4 +1,4 @@
-"""Every file of finished cells, or of a whole results folder, looked at: what of it is damaged."""
+"""Check every file of finished cells, or of a results folder, for damage."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -48,7 +48,7 @@ CheckEncoder = Callable[[Path], None]  # raises ValueError, with why it is none
 
 @dataclass(frozen=True)
 class Checked:
-    """A finished cell, or a trained encoder, whose every file was found sound."""
+    """A finished cell or trained encoder without damaged files."""
 
     folder: CellFolder
     cell: Cell | None  # None: a trained encoder
@@ -57,11 +57,11 @@ class Checked:
 
 
 class OtherCode(StoreError):
-    """A cell of another version of its experiment, or of settings that this code has not."""
+    """Raised for a cell of another version, or with settings that this version lacks."""
 
 
 def files_of(folder: CellFolder) -> list[str]:
-    """Return the names of the files that travel with a finished cell or trained encoder."""
+    """Return the names of files that are copied with a finished cell or trained encoder."""
     evaluations = (folder.path / EVALUATIONS).glob("*.json")
     names = [
         *MOST_BYTES,
@@ -75,11 +75,11 @@ def check(folder: CellFolder, check_encoder: CheckEncoder | None = None) -> Chec
     """Check every file of a finished cell or trained encoder.
 
     Args:
-        folder: where it is.
-        check_encoder: looks at a file of weights; None leaves them unread.
+        folder: folder of the cell or encoder.
+        check_encoder: function that checks a file of weights; None skips them.
 
     Raises:
-        StoreError: in one line, which file is wrong and how.
+        StoreError: a file is damaged; the message names it.
     """
     verified = check_files(folder.path)
     cell = None if folder.kind == TRAINED else check_cell(folder)
@@ -103,8 +103,8 @@ def check_cell(folder: CellFolder) -> Cell:
     """Return the cell of a folder.
 
     Raises:
-        OtherCode: this code has no such version or setting.
-        StoreError: it is no cell, or another one.
+        OtherCode: this version of bench lacks the cell's version or a setting.
+        StoreError: the folder has no cell or the wrong cell.
     """
     fields, path = folder.fields(), folder.cell_file
     if fields is None:
@@ -156,7 +156,7 @@ def _check_encoder(path: Path, check_encoder: CheckEncoder | None, verified: boo
 
 @dataclass
 class Inspected:
-    """What was found."""
+    """Result of an inspection."""
 
     cells: int = 0  # finished and sound
     encoders: int = 0
@@ -170,10 +170,10 @@ class Inspected:
 
 
 def inspect(root: Path) -> Inspected:
-    """Look at every file of a results folder: cells, encoders, attempts, launches, tables.
+    """Check every file of a results folder: cells, encoders, attempts, launches, tables.
 
     Args:
-        root: the results.
+        root: the results folder.
     """
     inspected = Inspected()
     for folder in (folder for kind in (*CELLS, TRAINED) for folder in finished_in(root, kind)):

@@ -1,7 +1,7 @@
-"""What a process holds, and the signs of life that it gives while it does.
+"""Claims of a process, and heartbeats that show that it is alive.
 
-The claim on a folder is its running attempt (`bench.results.attempts`): this process touches the
-record every HEARTBEAT_S, and whoever finds its owner dead begins the next attempt.
+The claim on a folder is its running attempt (`bench.results.attempts`). This process touches the
+record every HEARTBEAT_S seconds. A process that finds the owner dead starts the next attempt.
 """
 
 import os
@@ -26,7 +26,7 @@ POLL_S = 1.0  # while another process holds what is waited for
 
 @contextmanager
 def every(seconds: float, action: Callable[[], None]) -> Iterator[None]:
-    """Call a function again and again in the background while the block lasts."""
+    """Call a function repeatedly in the background during the block."""
     over = threading.Event()
 
     def repeat() -> None:
@@ -43,12 +43,12 @@ def every(seconds: float, action: Callable[[], None]) -> Iterator[None]:
 
 
 def heartbeat(sign_of_life: Path) -> AbstractContextManager[None]:
-    """Touch a file in the background while the block lasts."""
+    """Touch a file repeatedly in the background during the block."""
     return heartbeats(lambda: [sign_of_life])
 
 
 def heartbeats(signs_of_life: Callable[[], Iterable[Path]]) -> AbstractContextManager[None]:
-    """Touch the files that are named at that moment, in the background while the block lasts."""
+    """Touch the currently listed files repeatedly in the background during the block."""
 
     def touch_all() -> None:
         for path in signs_of_life():
@@ -63,17 +63,16 @@ def _touch(path: Path) -> None:
 
 
 class HeldFolder(NamedTuple):
-    """A folder that this process holds, by a running attempt."""
+    """A folder that this process claims with a running attempt."""
 
     folder: CellFolder
     attempt: Attempt
 
 
 class Lease:
-    """The claims of this process on folders of the store.
+    """Claims of this process on folders of the store.
 
-    Within its block it gives signs of life for all of them; what is still held at the end of the
-    block is released.
+    During its block, heartbeats run for all claims. At the end, remaining claims are released.
     """
 
     def __init__(self, launch: str = "", *, retry_before: float = 0.0) -> None:
@@ -106,11 +105,11 @@ class Lease:
             self.end(claim, "done" if claim.folder.is_done else "interrupted", reason)
 
     def claim(self, folder: CellFolder, cell: Cell | None = None) -> HeldFolder | None:
-        """Claim a folder; None if it is done, failed, or a living process holds it.
+        """Claim a folder; None if it is finished, failed, or held by a living process.
 
         Args:
             folder: the folder.
-            cell: whose folder it is; None for a trained encoder.
+            cell: the cell of the folder; None for a trained encoder.
         """
         attempt = folder.claim(cell, self._owner, self.launch, retry_before=self.retry_before)
         if attempt is None:
@@ -121,14 +120,14 @@ class Lease:
     def wait_for(
         self, folder: CellFolder, stop: Callable[[], bool] = lambda: False
     ) -> HeldFolder | None:
-        """Claim the folder of a trained encoder as soon as nobody holds it; None if it is done.
+        """Wait until the folder of a trained encoder is free, and claim it; None if it is finished.
 
         Args:
             folder: the folder.
-            stop: whether to wait no longer, where a signal does not say so.
+            stop: function that returns whether to stop waiting, if signals do not.
 
         Raises:
-            Interrupted: it says so.
+            Interrupted: `stop` returned true.
         """
         while (claim := self.claim(folder)) is None and not folder.is_done:
             if stop():
@@ -138,10 +137,10 @@ class Lease:
         return claim
 
     def check(self) -> None:
-        """Look, every HEARTBEAT_S, whether all claims are still this process's.
+        """Check, every HEARTBEAT_S seconds, whether this process still has all its claims.
 
         Raises:
-            CellFailure: another process took this one for dead.
+            CellFailure: another process has taken over a claim.
         """
         if time.monotonic() - self._checked_at < HEARTBEAT_S:
             return
@@ -157,10 +156,10 @@ class Lease:
         reason: str | None = None,
         message: str | None = None,
     ) -> None:
-        """End the attempt of a claim, unless another process took it over, and give it up.
+        """End the attempt of a claim, unless another process took it over, and release the claim.
 
         Args:
-            claim: which claim.
+            claim: the claim.
             state: how the attempt ended.
             reason: kind of failure, if it failed.
             message: one line, if it failed.

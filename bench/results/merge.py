@@ -1,7 +1,7 @@
-"""Finished cells of other results folders, added to this one without overwriting any.
+"""Add finished cells of other results folders without overwriting any.
 
-A cell is added under a claim, as if an attempt computed it: each file appears whole and the summary
-last, so nobody sees half a cell, and a process killed half-way leaves only a dead claim.
+A cell is added under a claim, like a computed one. Files are written atomically and the summary
+last, so readers never see incomplete cells. A killed process leaves only a dead claim.
 """
 
 import math
@@ -38,7 +38,7 @@ NO_CAUSES = ("attempt", "began", "peak_memory_gb", "wall_s")  # of other numbers
 
 @dataclass
 class MergedFolder:
-    """Another results folder, such as the copy of another machine's or an unpacked archive."""
+    """Another results folder, for instance from another machine or an archive."""
 
     path: Path
     encoders: bool = False
@@ -78,7 +78,7 @@ class _Copy(NamedTuple):
 
 @dataclass
 class Merged:
-    """Numbers of cells, and of encoders that were added."""
+    """Numbers of added cells and encoders."""
 
     added: int = 0
     same: int = 0
@@ -89,19 +89,19 @@ class Merged:
 
 
 def merge(sources: Sequence[MergedFolder], store: Store, check_encoder: CheckEncoder) -> Merged:
-    """Add what is finished there and not here.
+    """Add finished cells of the sources that are missing here.
 
     Args:
-        sources: nothing is written before all in them was found sound.
-        store: where cells are added.
-        check_encoder: raises ValueError if a file does not hold weights.
+        sources: folders to merge. Nothing is written before all their files are checked.
+        store: the results folder to add to.
+        check_encoder: function that raises ValueError if a file does not contain weights.
 
     Returns:
-        What was added, what was there already with the same numbers, and what was left alone: other
-        numbers (conflicts) and cells that a living process computes right now (busy).
+        The added cells, existing cells with equal numbers, cells with other numbers (conflicts),
+        and cells that a living process computes (busy).
 
     Raises:
-        StoreError: in one line, which file of which source is wrong and how, or which has nothing.
+        StoreError: a file of a source is damaged, or a source is empty; the message names it.
     """
     for source in sources:
         if not source.path.is_dir():

@@ -1,7 +1,7 @@
-"""What may be in files that may come from elsewhere, and which files are exported tables.
+"""Allowed names and values in files from elsewhere, and the list of exported tables.
 
-Names become heads of columns and words on a terminal, so they are words. Metrics are averaged and
-squared, so they are far below the largest float.
+Names become column headings and terminal output, so they have only simple characters. Metrics are
+averaged and squared, so they must be far below the largest float.
 """
 
 import re
@@ -19,22 +19,22 @@ _NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}", re.ASCII)
 
 @lru_cache(maxsize=10_000)
 def is_name(text: str) -> bool:
-    """Whether a text is letters, digits, `_`, `.` and `-`, at most 100 of them."""
+    """Return whether a text has at most 100 letters, digits, `_`, `.` and `-`."""
     return _NAME.fullmatch(text) is not None
 
 
 def is_metric(value: Any) -> bool:
-    """Whether a value of `parse_json` is a number that statistics can be made of."""
+    """Return whether a value of `parse_json` is a number suitable for statistics."""
     return is_number(value) and abs(value) <= LARGEST_METRIC
 
 
 def is_metrics(value: Any) -> TypeGuard[dict[str, float]]:
-    """Whether a value of `parse_json` is the metrics of a finished cell: at least one."""
+    """Return whether a value of `parse_json` is a non-empty mapping of metrics."""
     return isinstance(value, dict) and bool(value) and all(map(is_metric, value.values()))
 
 
 def is_history_record(value: Any) -> TypeGuard[dict[str, float]]:
-    """Whether a value of `parse_json` is a line of a history: numbers by name, one is `step`."""
+    """Return whether a value of `parse_json` is a history record: numbers by name and `step`."""
     return (
         isinstance(value, dict)
         and "step" in value
@@ -44,7 +44,7 @@ def is_history_record(value: Any) -> TypeGuard[dict[str, float]]:
 
 
 def history_record(line: bytes) -> dict[str, float] | None:
-    """Return a line of a history; None if it is torn, or no record of metrics."""
+    """Return the record of a history line; None if it is incomplete or invalid."""
     try:
         record = parse_json(line) if line.endswith(b"\n") else None
     except ValueError:

@@ -1,4 +1,4 @@
-"""Which process works on something, and whether it is still alive."""
+"""Identity of the process that works on a cell, and whether it is alive."""
 
 import os
 import socket
@@ -14,7 +14,7 @@ LEASE_S = 300.0  # a process on another machine is dead when it gave no sign for
 
 @dataclass(frozen=True)
 class Owner:
-    """A process, told apart from later ones with its number and from those of other machines."""
+    """A process, identified across restarts and machines."""
 
     host: str
     machine: str  # boot and process namespace: numbers of processes mean the same within it
@@ -30,7 +30,7 @@ class Owner:
 
     @classmethod
     def of(cls, record: dict[str, Any]) -> "Owner":
-        """Return the owner that a JSON record holds (`bench.results.records.OwnerRecord`)."""
+        """Return the owner in a JSON record (`bench.results.records.OwnerRecord`)."""
         return cls(**record)
 
     def record(self) -> dict[str, Any]:
@@ -38,10 +38,10 @@ class Owner:
         return asdict(self)
 
     def is_alive(self, sign_of_life: Path) -> bool:
-        """Whether the process lives: asked of the kernel here, judged by a file's age elsewhere.
+        """Return whether the process is alive, from the kernel here or a file's age elsewhere.
 
         Args:
-            sign_of_life: the file that the owner touches while it lives (`bench.results.lease`).
+            sign_of_life: the file that the owner touches while it is alive (`bench.results.lease`).
         """
         if self.machine == _machine():
             return _started(self.pid) == self.started

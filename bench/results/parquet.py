@@ -1,4 +1,4 @@
-"""Frames as Parquet files with a Croissant description, which data platforms read."""
+"""Tables as Parquet files with a Croissant description for data platforms."""
 
 import json
 from collections.abc import Mapping
@@ -37,12 +37,12 @@ TYPES = {"b": "sc:Boolean", "i": "sc:Integer", "f": "sc:Float"}
 
 
 def write_parquet(folder: Path, title: str, frames: Mapping[str, pd.DataFrame]) -> list[Path]:
-    """Write a Parquet file for each frame that has rows, and `croissant.json`; return their paths.
+    """Write a Parquet file per non-empty table, and `croissant.json`; return the paths.
 
     Args:
-        folder: to write into; files of the same names are replaced.
-        title: what the results are of.
-        frames: by the name of the file without its suffix.
+        folder: output folder; files with the same names are replaced.
+        title: title of the results.
+        frames: tables by file name without suffix.
 
     Raises:
         BenchError: the package `pyarrow` is missing.

@@ -1,4 +1,4 @@
-"""Where a result comes from: code, versions, machine, time."""
+"""Provenance of a result: code, versions, machine and time."""
 
 import os
 import platform
@@ -38,15 +38,15 @@ def _version(package: str) -> str | None:
 
 @cache
 def processor() -> str:
-    """Return the name of this machine's processor, empty if it has none."""
+    """Return the name of this machine's processor; empty if unknown."""
     return _cpuinfo().get("model name") or platform.processor()
 
 
 @cache
 def processor_model() -> str | None:
-    """Return the model behind the name, "family 25 model 17 stepping 1"; None if there is none.
+    """Return the processor model, "family 25 model 17 stepping 1"; None if unknown.
 
-    Virtual machines give processors of several models one name; their float32 sums may differ.
+    Virtual machines may report one name for several models, whose float32 sums may differ.
     """
     known = _cpuinfo()
     if not all(known.get(key) for key in MODEL):
@@ -85,11 +85,11 @@ def _cuda() -> dict[str, Any]:
 
 
 def describe(device: str, threads: int) -> dict[str, Any]:
-    """Return what a result depends on besides its settings: code, packages, machine, device.
+    """Return what affects a result besides its settings: code, packages, machine, device.
 
     Args:
         device: cpu or cuda.
-        threads: of the process.
+        threads: number of threads of the process.
     """
     return {
         "code": code(),
@@ -110,7 +110,7 @@ def describe(device: str, threads: int) -> dict[str, Any]:
 
 
 def flatten(record: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return nested provenance as one level: packages.torch, machine.processor, ..."""
+    """Return nested provenance as a flat mapping: packages.torch, machine.processor, ..."""
     flat: dict[str, Any] = {}
     for key, value in record.items():
         if isinstance(value, dict):
@@ -121,7 +121,7 @@ def flatten(record: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def fault_of_provenance(record: Any) -> str | None:
-    """Return what is wrong with a provenance that was read, nested or flat; None if nothing is."""
+    """Return the error in a nested or flat provenance; None if it is valid."""
     if not isinstance(record, dict):
         return "it is not a JSON object"
     why = _fault(record, MOST_NESTED)

@@ -1,4 +1,4 @@
-"""Finished cells as read-only records, from the cells' folders or from exported tables."""
+"""Finished cells as read-only records, from cell folders or exported tables."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -24,10 +24,9 @@ NO_HISTORY, NO_ARRAYS = f"its history is left out {UNTIL}", f"its arrays are lef
 
 @dataclass(frozen=True, eq=False)
 class Finished:
-    """What is kept of a finished cell: the same from a folder and from an exported table.
+    """Stored data of a finished cell, with the same interface for folders and tables.
 
-    History and arrays are read when they are asked for, for few verbs need them; a damaged file
-    is reported then, and nothing of it is used.
+    History and arrays are read on first use. A damaged file is reported and ignored.
     """
 
     metrics: dict[str, float]
@@ -39,12 +38,12 @@ class Finished:
 
     @cached_property
     def history(self) -> TrainingHistory:
-        """The records of metrics while it trained."""
+        """Records of metrics during training."""
         return self.read_history()
 
     @cached_property
     def arrays(self) -> Arrays:
-        """The arrays kept, by name."""
+        """Stored arrays, by name."""
         return self.read_arrays()
 
 
@@ -53,7 +52,7 @@ Done = list[tuple[Cell, Finished]]
 
 
 class Results:
-    """Finished cells of a results folder, from the cells' folders or from exported tables."""
+    """Finished cells of a results folder, from cell folders or exported tables."""
 
     def __init__(self, root: Path, reference: Path | None = None) -> None:
         """Name the folder.
@@ -73,13 +72,13 @@ class Results:
         self._failures: dict[str, str | None] = {}
 
     def find(self, cell: Cell) -> Finished | None:
-        """Return the finished cell; None if it is not there."""
+        """Return the finished cell; None if it does not exist."""
         return self.kept(cell.experiment, cell.id)
 
     def finished(self, cells: Sequence[Cell]) -> Done:
-        """Return the cells that are finished, in order, with what is kept of each.
+        """Return the finished cells in order, with their stored data.
 
-        Cells that differ in their data or code, or whose other seeds failed, are marked as unfit.
+        Cells with different data or code, or with failed other seeds, are marked as unfit.
         """
         pairs = ((cell, self.find(cell)) for cell in cells)
         done = [(cell, kept) for cell, kept in pairs if kept is not None]
@@ -95,7 +94,7 @@ class Results:
         return [(cell, replace(kept, unfit=whys.get(cell.id))) for cell, kept in done]
 
     def failed(self, cells: Sequence[Cell], done: Done) -> Failed:
-        """Return the cells whose last attempt failed, those that are done left out."""
+        """Return the unfinished cells whose last attempt failed."""
         finished = {cell.id for cell, _ in done}
         others = ((cell, self._failure(cell)) for cell in cells if cell.id not in finished)
         return [(cell, reason) for cell, reason in others if reason is not None]
@@ -126,7 +125,7 @@ class Results:
         ]
 
     def kept(self, experiment: str, name: str) -> Finished | None:
-        """Return the finished cell with an id; None if it is not there."""
+        """Return the finished cell with this id; None if it does not exist."""
         folder = CellFolder(self.root / experiment / name)
         if folder.is_done and (finished := _finished(folder)) is not None:
             return finished
@@ -148,7 +147,7 @@ class Results:
         return list(dict.fromkeys([*done, *self._exported(experiment).tables]))
 
     def fields(self, experiment: str, name: str) -> dict[str, Any]:
-        """Return the resolved cell with an id, as it was written; empty if it is not there."""
+        """Return the stored settings of the cell with this id; empty if it does not exist."""
         record = CellFolder(self.root / experiment / name).fields()
         if record is not None:
             return record

@@ -1,7 +1,7 @@
-"""What processes write down for each other, as typed JSON: attempts, launches, submissions.
+"""Typed JSON records that processes exchange: attempts, launches and submissions.
 
-Some of these records, and evaluations, carry their own digest: `sha256` is that of the record
-without it.
+Some records, including evaluations, contain their own digest: `sha256` is the digest of the record
+without this key.
 """
 
 from collections.abc import Iterable, Iterator
@@ -50,7 +50,7 @@ class AttemptRecord(Record):
 
 
 class LaunchRecord(Record):
-    """What a running launcher has in its queue (`bench.results.store.Launch`)."""
+    """Queue of a running launcher (`bench.results.store.Launch`)."""
 
     owner: OwnerRecord
     cells: list[str]
@@ -58,7 +58,7 @@ class LaunchRecord(Record):
 
 
 class SubmissionRecord(Record):
-    """What was submitted to Slurm or elsewhere (`bench.launch.slurm.jobs.Submission`)."""
+    """Jobs submitted to Slurm or another executor (`bench.launch.slurm.jobs.Submission`)."""
 
     cells: list[str]
     profile: dict[str, Any]
@@ -67,7 +67,7 @@ class SubmissionRecord(Record):
 
 
 class EvaluationRecord(Record):
-    """What an evaluation of a trained encoder found."""
+    """Result of one evaluation of a trained encoder."""
 
     evaluation: str
     protocol: dict[str, Any]
@@ -75,16 +75,16 @@ class EvaluationRecord(Record):
 
 
 def read_record(path: Path, kind: type[Record], what: str) -> dict[str, Any] | None:
-    """Return a record; None if there is no such file.
+    """Return a record; None if the file does not exist.
 
     Args:
-        path: its file.
-        kind: what it must be.
-        what: how it is called, with its article: "an attempt".
+        path: path of the file.
+        kind: class of the record.
+        what: name of the record with its article, for messages: "an attempt".
 
     Raises:
-        Damaged: the file is not a regular file, or holds no such record, or not what was written.
-        StoreError: it cannot be read.
+        Damaged: the file is not regular, has no such record, or is corrupt.
+        StoreError: the file cannot be read.
     """
     content = read_regular(path, MOST_BYTES)
     if content is None:
@@ -100,10 +100,10 @@ def read_record(path: Path, kind: type[Record], what: str) -> dict[str, Any] | N
 def read_records(
     paths: Iterable[Path], kind: type[Record], what: str, so: str
 ) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Yield the files that hold a record, each with it; damaged ones are reported and left out.
+    """Yield the files with their records; damaged ones are reported and omitted.
 
     Args:
-        so: what follows from the damage, for the warning.
+        so: consequence of the damage, for the warning.
     """
     for path in paths:
         try:
@@ -116,15 +116,15 @@ def read_records(
 
 
 def sealed(record: dict[str, Any]) -> bytes:
-    """Return a record as JSON that carries its own digest."""
+    """Return a record as JSON that contains its own digest."""
     return to_json(record | {SEAL: sha256_of(to_json(record))})
 
 
 def unsealed(content: bytes) -> Any:
-    """Return a record without its digest, which is right if it carries one.
+    """Return a record without its digest, after verifying it.
 
     Raises:
-        ValueError: it is not, or the content is not JSON of finite numbers.
+        ValueError: the digest is wrong, or the content is not JSON with finite numbers.
     """
     record = parse_json(content)
     if not isinstance(record, dict) or SEAL not in record:
@@ -136,7 +136,7 @@ def unsealed(content: bytes) -> Any:
 
 
 def first_line(fault: ValueError) -> str:
-    """Return one line on what is wrong; of several complaints of pydantic, the first."""
+    """Return the first error as one line."""
     if not isinstance(fault, ValidationError):
         return str(fault).partition("\n")[0]
     first = fault.errors(include_url=False, include_context=False, include_input=False)[0]

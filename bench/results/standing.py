@@ -1,4 +1,4 @@
-"""How far a cell has come that is not over: its last record of metrics, and its checkpoint."""
+"""Progress of an unfinished cell: its last record of metrics and its checkpoint."""
 
 import os
 import time
@@ -22,7 +22,7 @@ ACCURACIES = ("knn_top1", "test_top1")
 
 @dataclass(frozen=True)
 class Standing:
-    """What a cell has behind it."""
+    """Progress of a cell."""
 
     step: float | None = None  # of its last record; None: it has none yet
     epoch: float | None = None
@@ -36,12 +36,12 @@ class Standing:
 
     @property
     def has_begun(self) -> bool:
-        """Whether anything is recorded of it: a process that claimed it may have died before."""
+        """Whether any progress is recorded; a process may have died before."""
         return self.is_trained or self.step is not None or self.checkpoint_step is not None
 
     @property
     def share(self) -> float | None:
-        """How much of the training is done, by the last record; None before the first."""
+        """Completed share of the training, from the last record; None before the first."""
         if self.is_trained:
             return 1.0
         at = self.step if self.epoch is None else self.epoch
@@ -49,16 +49,16 @@ class Standing:
 
     @property
     def resumes_at(self) -> float | None:
-        """The epoch, else the step, at which it would go on; None: it would begin again."""
+        """Epoch, or else step, at which the cell would resume; None if it would start from 0."""
         if self.checkpoint_step is None or self.epoch is None or not self.step:
             return self.checkpoint_step
         return self.checkpoint_step * self.epoch / self.step
 
 
 def standing_of(store: Store, cell: Cell) -> Standing:
-    """Return how far a cell has come; one that shares its training, how far that has come.
+    """Return the progress of a cell, or of its shared training.
 
-    Where it trains on after that, in its own folder, how far it has come there.
+    If the cell continues training in its own folder, its progress there is returned.
     """
     folder, epochs = store.folder(cell), cell.own_epochs
     if cell.training_id is not None:

@@ -1,4 +1,4 @@
-"""The results folder as a whole: which cells are done, running, queued, failed, missing."""
+"""The results folder: states of cells (done, running, queued, failed or missing)."""
 
 import errno
 import os
@@ -27,7 +27,7 @@ from bench.results.tables import Exported
 
 
 class State(StrEnum):
-    """What the store can say of a cell."""
+    """State of a cell in the store."""
 
     DONE = "done"
     RUNNING = "running"
@@ -49,7 +49,7 @@ OVER = (State.DONE, State.FAILED)
 
 @dataclass(frozen=True)
 class CellState:
-    """A state, and for a failure its reason, message and log."""
+    """State of a cell; for a failure also its reason, message and log."""
 
     state: State
     attempts: int = 0
@@ -75,21 +75,21 @@ class Launch:
 
     @property
     def name(self) -> str:
-        """12 hex digits."""
+        """Name: 12 hexadecimal digits."""
         return self.path.stem
 
     @property
     def logs(self) -> Path:
-        """Where its workers write."""
+        """Log folder of its workers."""
         return self.path.with_suffix("")
 
     def is_alive(self) -> bool:
-        """Whether the launcher still runs."""
+        """Whether the launcher is running."""
         return self.path.exists() and self.owner.is_alive(self.path)
 
 
 def announced(folder: Path) -> Iterator[tuple[Path, Owner, dict[str, Any]]]:
-    """Yield file, process and record of each launcher; damaged ones are reported and left out."""
+    """Yield file, process and record of each launcher; damaged ones are reported and omitted."""
     for path, record in read_records(
         folder.glob("*.json"), LaunchRecord, "a launch", "it is left out"
     ):
@@ -117,21 +117,21 @@ class Store:
         return CellFolder(self.root / cell.experiment / cell.id)
 
     def folders(self, cells: Sequence[Cell], data: Path) -> Folders:
-        """Return the cells' folders, and what experiments need besides.
+        """Return the cells' folders and further folders that experiments need.
 
         Args:
-            cells: those of a stack.
+            cells: cells of a stack.
             data: the folder of data sets.
         """
         cell_folders = [self.folder(cell) for cell in cells]
         return Folders(cell_folders, encoders=self.root / TRAINED, data=data)
 
     def check_writable(self) -> None:
-        """Write a file of PROBE_BYTES here, make a hard link to it, and remove both.
+        """Check that files and hard links can be created here.
 
         Raises:
             DiskFailure: the disk is full, over quota, read-only or broken.
-            StoreError: it is not possible for another reason.
+            StoreError: writing fails for another reason.
         """
         probe = self.root / f".probe-{uuid4().hex}"
         try:
@@ -156,7 +156,7 @@ class Store:
     def states(self, cells: Sequence[Cell]) -> list[CellState]:
         """Return the state of each cell.
 
-        Folders are listed once an experiment, so that thousands of cells cost little.
+        Folders are listed once per experiment, for speed.
         """
         present = {name: self._ids(name) for name in {cell.experiment for cell in cells}}
         queued = self.queued()
@@ -168,12 +168,12 @@ class Store:
         ]
 
     def kept(self, cells: Sequence[Cell]) -> int:
-        """Return of how many cells anything is kept, finished or not."""
+        """Return the number of cells with stored data, finished or not."""
         kept = {name: self.names(name) for name in {cell.experiment for cell in cells}}
         return sum(cell.id in kept[cell.experiment] for cell in cells)
 
     def names(self, experiment: str) -> set[str]:
-        """Return the ids of cells of which anything is kept, here or in exported tables."""
+        """Return the ids of cells with stored data, here or in exported tables."""
         return self._ids(experiment) | self._in_tables(experiment)
 
     def _in_tables(self, experiment: str) -> set[str]:
@@ -222,7 +222,7 @@ class Store:
         return replace(waiting, attempts=last.number)
 
     def former_ids(self, cell: Cell) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield a cell's ids under earlier versions or code, and which settings' files differ."""
+        """Yield a cell's ids under earlier versions or code, and settings with changed files."""
         own = {name: file for name in OWN_CODE if (file := getattr(cell, f"{name}_file", None))}
         if not own:
             yield from ((name, ()) for name in cell.former_ids)
@@ -237,20 +237,20 @@ class Store:
         return [path.stem for path in self.code_of(cell, setting).glob("*.py")]
 
     def code_of(self, cell: Cell, setting: str) -> Path:
-        """Return the folder with copies of the code that one of OWN_CODE of a cell has named."""
+        """Return the folder with copies of the code that a setting of a cell names."""
         return self.root / f"{setting}_files" / str(getattr(cell, setting))
 
     def discard_damaged(self, cells: Iterable[Cell]) -> None:
-        """Remove the files of finished cells of which one is not what was written, and tell it."""
+        """Remove and report finished cells with corrupt files."""
         for folder in map(self.folder, cells):
             if folder.is_done and (why := damage_of(folder, whole=True)) is not None:
                 warn(f"{why}; the cell is computed again")
                 discard(folder, lambda at: damage_of(at, whole=True) is not None)
 
     def retry_from_now(self, cells: Iterable[Cell]) -> float:
-        """Return now, in seconds since 1970, before which all failures of the cells have ended.
+        """Return the current time (seconds since 1970) as limit for retrying failures.
 
-        A failure that a host ahead of this one noted is dated back.
+        Failures with a later time, from a host whose clock is ahead, are dated back.
         """
         now = time.time()
         for cell in cells:
@@ -260,7 +260,7 @@ class Store:
         return now
 
     def queued(self) -> dict[str, float]:
-        """Return the ids that launchers hold, and since when they retry failures."""
+        """Return the ids in launchers' queues, and the time limit for retrying failures."""
         ids: dict[str, float] = {}
         for path, owner, launch in announced(self.launches):
             if owner.is_alive(path):
@@ -269,7 +269,7 @@ class Store:
         return ids
 
     def launchers_of(self, cells: Collection[str]) -> list[Owner]:
-        """Return the living launchers that announced any of these cells, by their ids."""
+        """Return the running launchers of these cells, by cell id."""
         owners = []
         for path, owner, launch in announced(self.launches):
             held = not set(launch["cells"]).isdisjoint(cells)
@@ -281,11 +281,11 @@ class Store:
     def announce(
         self, cells: Sequence[Cell], *, retry_before: float = 0.0, since: float | None = None
     ) -> Iterator[Launch]:
-        """Tell other processes that these cells wait in this one's queue.
+        """Announce that these cells are in this process's queue.
 
         Args:
-            retry_before: failures that ended before this time are tried again.
-            since: from when on killed workers count (seconds since 1970); None: from now on.
+            retry_before: failures that ended before this time (seconds since 1970) run again.
+            since: time from which killed workers count (seconds since 1970); None means now.
         """
         self.sweep()
         path = self.launches / f"{uuid4().hex[:12]}.json"
@@ -304,7 +304,7 @@ class Store:
                 launch.path.unlink()
 
     def sweep(self) -> None:
-        """Remove what killed launchers left: announcements, logs, half-written files, probes."""
+        """Remove leftovers of killed launchers: announcements, logs, incomplete files, probes."""
         readable = set()
         for path, owner, _ in announced(self.launches):
             readable.add(path)

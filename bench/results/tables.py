@@ -1,14 +1,14 @@
-"""Finished cells as tables, written by `bench export`, read as text.
+"""Finished cells as tables, written by `bench export`.
 
-    <folder>/<experiment>.<suite>.csv.gz          a row per cell: cell, settings, metrics, origin.*
-    <folder>/<experiment>.<suite>.history.csv.gz  a row per history record: cell, step, metrics
-    <folder>/<experiment>.<suite>.arrays.npz      the arrays kept, named id/array, if there are any
+    <folder>/<experiment>.<suite>.csv.gz          row per cell: cell, settings, metrics, origin.*
+    <folder>/<experiment>.<suite>.history.csv.gz  row per history record: cell, step, metrics
+    <folder>/<experiment>.<suite>.arrays.npz      stored arrays, named id/array, if any
     <folder>/digests.json                         the SHA-256 of each of these files
 
-An entry is JSON if it can be read as such, else text; the column `metrics` names those that hold
-metrics. Earlier versions of this code called the cell `id` and put `metric.` before metrics, wrote
-plain files, files without a suite and no digests: all of that is read too. Numbers read back as the
-same float.
+An entry is JSON if it can be parsed as JSON, else text. The column `metrics` names the columns of
+metrics. Reading restores floats exactly. Tables of earlier versions can also be read: with the
+column `id` for the cell, `metric.` before metrics, uncompressed files, files without a suite, or
+without digests.
 """
 
 import csv
@@ -45,7 +45,7 @@ TrainingHistory = list[dict[str, float]]
 
 
 class CellRow(NamedTuple):
-    """What a table holds of a cell."""
+    """A cell's row in a table."""
 
     fields: dict[str, Any]
     metrics: dict[str, Any]
@@ -53,7 +53,7 @@ class CellRow(NamedTuple):
 
     @classmethod
     def of(cls, texts: dict[str, str]) -> "CellRow":
-        """Return the row of a line of a table, by the names of its columns."""
+        """Return the row from a line of a table, given its column names."""
         row, metrics = cls({}, {}, {}), texts.get(METRICS, "").split()
         for name, text in texts.items():
             if not text or name in (CELL, "id", METRICS):
@@ -67,7 +67,7 @@ class CellRow(NamedTuple):
         return row
 
     def texts(self, name: str) -> dict[str, str]:
-        """Return the entries of the cell `name`; a metric named as a setting keeps its prefix."""
+        """Return the entries of the cell `name`; metrics named like a setting keep a prefix."""
         own = [metric for metric in self.metrics if metric not in self.fields]
         values = self.fields | {k if k in own else METRIC + k: v for k, v in self.metrics.items()}
         texts = {CELL: name} | {k: _text(v) for k, v in values.items()}
@@ -90,7 +90,7 @@ def _value(text: str) -> Any:
 
 
 class Tables:
-    """One set of exported tables: a file is read when something in it is asked for."""
+    """One set of exported tables; files are read on first use."""
 
     def __init__(self, root: Path, stem: str) -> None:
         """Name the files, which begin with `stem`; nothing is read yet."""
@@ -101,10 +101,11 @@ class Tables:
 
     @cached_property
     def rows(self) -> dict[str, CellRow]:
-        """The row of each cell, by its id.
+        """Row of each cell, by id.
 
         Raises:
-            StoreError: two rows have one id, or settings have another id (tables without digests).
+            StoreError: two rows have the same id, or settings do not match the id (without
+                digests).
         """
         rows: dict[str, CellRow] = {}
         is_verified = self.cells_file.name in read_manifest(self.root)
@@ -124,7 +125,7 @@ class Tables:
 
     @cached_property
     def arrays(self) -> dict[str, Arrays]:
-        """The arrays of each cell that has some, by its id.
+        """Arrays of each cell that has some, by id.
 
         Raises:
             StoreError: the file cannot be read.
@@ -144,7 +145,7 @@ class Tables:
 
     @cached_property
     def histories(self) -> dict[str, list[dict[str, str]]]:
-        """The texts of each cell's history, by its id."""
+        """Text of each cell's history, by id."""
         by_cell: dict[str, list[dict[str, str]]] = defaultdict(list)
         for names, line in _read_lines(self.history_file):
             texts = {k: v for k, v in zip(names, line, strict=True) if v}
@@ -152,10 +153,10 @@ class Tables:
         return dict(by_cell)
 
     def metrics(self, name: str) -> dict[str, float]:
-        """Return the metrics of the cell with an id.
+        """Return the metrics of the cell with this id.
 
         Raises:
-            StoreError: one of them is not a finite number.
+            StoreError: a metric is not a finite number.
         """
         metrics = self.rows[name].metrics
         odd = next((metric for metric, value in metrics.items() if not is_metric(value)), None)
@@ -166,10 +167,10 @@ class Tables:
         return metrics
 
     def provenance(self, name: str) -> dict[str, Any]:
-        """Return the flat provenance of the cell with an id.
+        """Return the flat provenance of the cell with this id.
 
         Raises:
-            StoreError: a field of it has another type.
+            StoreError: a field has the wrong type.
         """
         record = self.rows[name].provenance
         if (why := fault_of_provenance(record)) is not None:
@@ -177,10 +178,10 @@ class Tables:
         return record
 
     def history(self, name: str) -> TrainingHistory:
-        """Return the records of a cell, parsed at once: there are millions of numbers.
+        """Return a cell's history records.
 
         Raises:
-            StoreError: they cannot be read.
+            StoreError: the records cannot be read.
         """
         records = self.histories.get(name, [])
         texts = ("{" + ",".join(f'"{k}":{v}' for k, v in r.items()) + "}" for r in records)
@@ -192,7 +193,7 @@ class Tables:
 
 
 class Exported:
-    """The cells of an experiment in all tables of a folder; read when they are asked for."""
+    """Cells of an experiment in all tables of a folder, read on first use."""
 
     def __init__(self, root: Path, experiment: str) -> None:
         """Name the tables; nothing is read yet."""
@@ -200,10 +201,10 @@ class Exported:
 
     @cached_property
     def tables(self) -> dict[str, list[Tables]]:
-        """The tables that hold each cell, by its id.
+        """Tables that contain each cell, by id.
 
         Raises:
-            StoreError: two of them hold other metrics of one cell.
+            StoreError: two tables have different metrics for one cell.
         """
         by_cell: dict[str, list[Tables]] = defaultdict(list)
         names = [path.name for path in self.root.glob(f"{self.experiment}.*csv*")]
@@ -225,11 +226,11 @@ class Exported:
         return dict(by_cell)
 
     def fields(self, name: str) -> dict[str, Any]:
-        """Return the fields of the cell with an id, empty if it is not there."""
+        """Return the settings of the cell with this id; empty if it does not exist."""
         return self.tables[name][0].rows[name].fields if name in self.tables else {}
 
     def history(self, name: str) -> TrainingHistory:
-        """Return the records of a cell, with the metrics that any of the tables has kept of it."""
+        """Return a cell's records, with the metrics of all tables."""
         first, *others = (tables.history(name) for tables in self.tables[name])
         for records in others:
             by_step = {record["step"]: record for record in records}
@@ -237,7 +238,7 @@ class Exported:
         return first
 
     def arrays(self, name: str) -> Arrays:
-        """Return the arrays of the cell with an id."""
+        """Return the arrays of the cell with this id."""
         kept = (tables.arrays.get(name, {}) for tables in self.tables[name])
         return {k: v for arrays in kept for k, v in arrays.items()}
 
@@ -270,10 +271,10 @@ def _read_lines(path: Path) -> Iterator[tuple[list[str], list[str]]]:
 
 
 def read_table(path: Path) -> bytes | None:
-    """Return what is in a file of an export; None if there is no such file.
+    """Return the content of an exported file; None if it does not exist.
 
     Raises:
-        StoreError: it is not what was written, or gone, if `digests.json` next to it names it.
+        StoreError: the file is listed in `digests.json` and is corrupt or missing.
     """
     content = read_regular(path, MOST_BYTES)
     expected = read_manifest(path.parent).get(path.name)
@@ -287,10 +288,10 @@ def read_table(path: Path) -> bytes | None:
 
 
 def check_unverified(path: Path) -> None:
-    """Read an exported file that has no digest.
+    """Read and check an exported file without a digest.
 
     Raises:
-        StoreError: it is torn, or holds what no export writes.
+        StoreError: the file is corrupt or was not written by an export.
     """
     stem = path.name.removesuffix(".gz").removesuffix(".csv").removesuffix(".npz")
     tables = Tables(path.parent, stem.removesuffix(".history").removesuffix(".arrays"))
@@ -304,10 +305,10 @@ def check_unverified(path: Path) -> None:
 
 
 def read_manifest(folder: Path) -> dict[str, str]:
-    """Return the digests of exported tables by the names of their files; empty if none were kept.
+    """Return the digests of exported tables by file name; empty if there are none.
 
     Raises:
-        StoreError: they are torn.
+        StoreError: the file of digests is corrupt.
     """
     path = folder / DIGESTS
     try:
@@ -320,7 +321,7 @@ def read_manifest(folder: Path) -> dict[str, str]:
 
 
 def missing_tables(folder: Path) -> list[str]:
-    """Return the names of exported files that `digests.json` names and that are gone."""
+    """Return the names of exported files that are listed in `digests.json` but missing."""
     return [name for name in read_manifest(folder) if not (folder / name).exists()]
 
 

@@ -1,4 +1,4 @@
-"""Histories of finished cells for TensorBoard or Weights & Biases, which are no dependencies."""
+"""Histories of finished cells for TensorBoard or Weights & Biases (optional packages)."""
 
 import os
 import re
@@ -18,13 +18,13 @@ Write = Callable[[str, Cell, Finished, Path, str], None]
 
 
 def export_histories(done: Done, folder: Path, tracker: str, project: str) -> int:
-    """Write a run per finished cell that has a history; return how many there were.
+    """Write one run per finished cell with a history; return the number of runs.
 
     Args:
         done: the finished cells.
-        folder: of the runs.
+        folder: folder of the runs.
         tracker: `tensorboard` or `wandb`.
-        project: what the runs belong to: the suite and its scale.
+        project: name of the project: the suite and its scale.
 
     Raises:
         BenchError: the tracker's package is missing.

@@ -1,1 +1,1 @@
-"""Suite files and method presets -> cells, checked against the papers."""
+"""Suite files and method presets, expanded to cells and checked against the papers."""

@@ -1,7 +1,7 @@
-"""Whether a setting is as a paper states it.
+"""Agreement of a setting with the paper's statement.
 
-A stated list means: any of its values; a mapping with some of `above`, `below`, `from` and `to`: a
-number in this range; `not used`: null; `used`: anything but null.
+A stated list allows any of its values. A mapping with `above`, `below`, `from` or `to` allows
+numbers in this range. `not used` means null, and `used` means anything except null.
 """
 
 import math
@@ -23,11 +23,11 @@ CLOSE = 1e-9  # relative: rates that follow from others are rounded
 
 
 def agrees(mine: Any, stated: Any) -> bool:
-    """Return whether a setting of a cell is as stated.
+    """Return whether a setting of a cell agrees with the statement.
 
     Args:
-        mine: of the cell; a tuple is one value, such as a crop's two bounds.
-        stated: by the paper, not null.
+        mine: value of the cell; a tuple is a single value, such as a crop's two bounds.
+        stated: value stated by the paper, not null.
     """
     if isinstance(stated, Mapping):
         is_number = isinstance(mine, int | float)
@@ -50,7 +50,7 @@ def typed(value: Any) -> tuple[bool, Any]:
 
 
 def no_cell_has(value: Any, there: Sequence[Any]) -> str:
-    """Return the end of an error line: no cell has a value, and which values there are."""
+    """Return the end of an error message: no cell has this value, and the existing values."""
     texts = [value_text(v) for v in there]
     found = repr(value) if isinstance(value, str) and value in texts else value_text(value)
     more = f" and {len(texts) - MOST_LISTED} more" if len(texts) > MOST_LISTED else ""
@@ -58,7 +58,7 @@ def no_cell_has(value: Any, there: Sequence[Any]) -> str:
 
 
 def stated_text(value: Any, joined_by: str = " or ") -> str:
-    """Return a setting, of a cell or stated, as text."""
+    """Return a setting, of a cell or of a statement, as text."""
     if isinstance(value, Mapping):
         return " ".join(f"{end} {value_text(number)}" for end, number in value.items())
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""The baselines of a scale: what stands below and above the accuracies of its cells."""
+"""Baselines of a scale: raw inputs, untrained network and supervised network."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -32,18 +32,17 @@ _LISTS: dict[str, TypeAdapter[Any]] = {
 def baseline_cells(
     cells: Iterable[Cell], settings: Settings, kinds: Sequence[Scalar] = BASELINES
 ) -> list[AnyBaseline]:
-    """Return the baselines of the `pretrain` and `speech` cells among these, each once.
+    """Return the baselines of the `pretrain` and `speech` cells, without repetition.
 
-    Raw inputs, the untrained network and the network trained with labels have the cells' data,
-    encoder, epochs and evaluations; the colours of all are RGB.
+    Baselines have the cells' data, encoder, epochs and evaluations. All use RGB images.
 
     Args:
-        cells: of one scale.
-        settings: what the scale says of its baselines, instead of the cells' own settings.
-        kinds: which baselines.
+        cells: cells of one scale.
+        settings: settings of the scale's baselines, which replace those of the cells.
+        kinds: kinds of baselines.
 
     Raises:
-        ValidationError: a setting is missing or has a value of another type.
+        ValidationError: a setting is missing or has the wrong type.
     """
     points: dict[tuple[Any, ...], dict[str, Any]] = {}
     cells = list(cells)
@@ -68,11 +67,11 @@ def baseline_cells(
 
 
 def point_of(cell: Cell, settings: Settings) -> dict[str, Any] | None:
-    """Return what the baselines of a cell are made of, its seed among it; None: it has none.
+    """Return the settings of a cell's baselines, including the seed; None if it has none.
 
     Args:
-        cell: of any experiment; `pretrain` and `speech` have baselines.
-        settings: what the scale says of its baselines.
+        cell: a cell of any experiment; only `pretrain` and `speech` have baselines.
+        settings: settings of the scale's baselines.
     """
     if isinstance(cell, Speech):
         shared = {name: getattr(cell, name) for name in SHARED_BY_SPEECH}

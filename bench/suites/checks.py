@@ -1,11 +1,11 @@
 """Checks: a paper's claim as a comparison of measured results.
 
-A check yields *effects*, one for each group of cells that agree in the settings it does not name:
-weighted sums of means over seeds, chosen before anything is measured. No effect is a range, a
-deviation or a largest value over an axis, which noise alone makes large. Each kind of check is one
-class below, which knows the sides it compares, the weights of its effects, the region in which
-they must lie, and the words for all that. A new kind is one more class, named in `Check`.
-`analysis/contrasts.py` estimates the effects; `analysis/claims.py` makes one verdict of all groups.
+A check yields *effects*, one per group of cells that agree in all settings that the check does not
+name. Effects are weighted sums of means over seeds, fixed before any measurement. Ranges, standard
+deviations and maxima over an axis are not used, because noise increases them. Each class below is
+one kind of check. It defines the compared sides, the weights of effects, the required region and
+the texts. A new kind needs a class that is named in `Check`. `analysis/contrasts.py` estimates the
+effects; `analysis/claims.py` combines all groups into one verdict.
 """
 
 from abc import ABC, abstractmethod
@@ -35,18 +35,18 @@ LEAST_POINTS = 2  # of an axis
 
 @dataclass(frozen=True)
 class Region:
-    """Where an effect lies if a check holds: from low to high, both included."""
+    """Required region of an effect, from low to high, inclusive."""
 
     low: float
     high: float
 
     def margin(self, mean: float) -> float:
-        """Return how far a number lies inside; negative outside."""
+        """Return the distance of a number from the region's bound; negative outside."""
         return min(mean - self.low, self.high - mean)
 
 
 class Weight(NamedTuple):
-    """The weight of one point in an effect: which side, and where on the axis."""
+    """Weight of one point in an effect: its side and its position on the axis."""
 
     side: int
     at: Any
@@ -54,14 +54,14 @@ class Weight(NamedTuple):
 
 
 class Effect(NamedTuple):
-    """One effect of a check: what tells it from the others of its group, and its weights."""
+    """One effect of a check: its distinguishing settings and its weights."""
 
     name: tuple[Any, ...]
     weights: list[Weight]
 
 
 class At(Record):
-    """One number of a metric's history instead of the summary's; exactly one key."""
+    """Use one number of a metric's history instead of the summary's; exactly one key is set."""
 
     since: Annotated[float, Field(gt=0)] | None = None  # the last value less that at this epoch
     area: Literal[True] | None = None  # the mean over the epochs recorded
@@ -74,12 +74,12 @@ class At(Record):
 
     @property
     def words(self) -> str:
-        """When the number is taken."""
+        """Time of the number, as text."""
         return ", mean over epochs" if self.area else f" since epoch {self.since:g}"
 
 
 class CheckRecord(Record, ABC):
-    """What every check names: a metric, and the cells that it compares."""
+    """Common fields of checks: a metric and the compared cells."""
 
     shows_sides: ClassVar[bool] = False  # whether its words name both sides' own numbers
     stepwise: ClassVar[bool] = False  # whether each effect lies between two values of the axis
@@ -94,93 +94,93 @@ class CheckRecord(Record, ABC):
 
     @property
     def sides(self) -> list[Where]:
-        """The settings of each side of cells that it compares, its own first."""
+        """Settings of each compared side, its own first."""
         than: Where | None = getattr(self, "than", None)
         return [self.where] if than is None else [self.where, than]
 
     @property
     def along(self) -> str | None:
-        """The setting that is the check's axis, if it has one."""
+        """The axis setting of the check, if it has one."""
         over: str | None = getattr(self, "over", None)
         return over
 
     @property
     def averages(self) -> bool:
-        """Whether its one effect is the mean over all groups."""
+        """Whether its single effect is the mean over all groups."""
         return bool(getattr(self, "mean", False))
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """The metrics that a cell must have."""
+        """Metrics that a cell must have."""
         return (self.metric,)
 
     @property
     def region(self) -> Region:
-        """Where each effect must lie."""
+        """Required region of each effect."""
         return Region(nextafter(self.threshold, inf), inf)
 
     @property
     def threshold(self) -> float:
-        """The end of the region, as the file has it."""
+        """The region's bound, as in the suite file."""
         return 0.0
 
     @property
     def offset(self) -> float:
-        """What is subtracted from the effects."""
+        """Number to subtract from the effects."""
         return 0.0
 
     @property
     def starts(self) -> dict[str, float]:
-        """The least values of settings that are compared."""
+        """Smallest compared values of settings."""
         return {}
 
     def takes(self, settings: Mapping[str, Any]) -> bool:
-        """Return whether a cell of one of the sides is compared."""
+        """Return whether a cell of a side is compared."""
         return all(settings[name] >= least for name, least in self.starts.items())
 
     def number(self, metrics: Mapping[str, float]) -> float:
-        """Return what is averaged over seeds."""
+        """Return the number of a cell that is averaged over seeds."""
         return metrics[self.metric]
 
     @abstractmethod
     def effects(self, axis: ValuesOfSides) -> list[Effect]:
-        """Return the effects of a group whose sides have points at these values of the axis."""
+        """Return the effects of a group, given its sides' values on the axis."""
 
     def place(self, effect: Effect) -> dict[str, Any]:
-        """Return where on the axis an effect is, for kinds with several effects along it."""
+        """Return the position of an effect on the axis, for kinds with several effects."""
         return {str(self.along): list(effect.name)} if self.stepwise else {}
 
     def judged_on(self, metric: str) -> Self:
-        """Return the same check on another metric, which stands in for the paper's."""
+        """Return the same check on another metric, which replaces the paper's."""
         return self.model_copy(update={"metric": metric})
 
     @property
     def unit(self) -> str:
-        """The unit of its effects; empty where the metric has none."""
+        """Unit of the effects; empty if the metric has none."""
         return unit_of_metric(self.metric)
 
     @property
     def subject(self) -> str:
-        """What the effects are of, in words: `linear, dcl - infonce at batch 32`."""
+        """The compared quantity, as text: `linear, dcl - infonce at batch 32`."""
         at = self._pair[1] + ", mean over all other settings" * self.averages
         return f"{self._metric}{', ' * bool(self._said)}{self._said}{at}"
 
     @property
     def required(self) -> str:
-        """What the effects must be, in words: `above 0`."""
+        """The required effect, as text: `above 0`."""
         return f"above {self.threshold:g}"
 
     @property
     def undecided(self) -> str:
-        """Why a check is undecided whose interval is neither inside nor outside."""
+        """Reason why a check is undecided."""
         return f"the interval includes {self.threshold:g}"
 
     def published(self, printed: PrintedCheck, metric: str | None) -> str:
-        """Return in words what the check gives on the paper's numbers.
+        """Return the result of the check on the paper's numbers, as text.
 
         Args:
-            printed: of the group nearest to the threshold.
-            metric: the paper's, where the check is judged on another one.
+            printed: result for the group nearest to the threshold.
+            metric: the paper's metric, if the check is judged on another one.
         """
         of, least = _of(metric), " at least" * (printed.groups > 1)
         return f"paper{of}{least} {printed.effect:+.3g}"
@@ -205,13 +205,13 @@ class CheckRecord(Record, ABC):
 
 
 class Within(CheckRecord):
-    """Checks whose effects must lie within a margin of 0."""
+    """Checks that require effects within a margin of 0."""
 
     within: Margin
 
     @property
     def region(self) -> Region:
-        """Where each effect must lie."""
+        """Required region of each effect."""
         return Region(-self.within, self.within)
 
     @property
@@ -221,31 +221,31 @@ class Within(CheckRecord):
 
     @property
     def required(self) -> str:
-        """What the effects must be, in words."""
+        """The required effect, as text."""
         return f"within ±{self.within:g}"
 
     @property
     def undecided(self) -> str:
-        """Why a check is undecided whose interval is neither inside nor outside."""
+        """Reason why a check is undecided."""
         return f"the interval includes values within and beyond ±{self.within:g}"
 
     def published(self, printed: PrintedCheck, metric: str | None) -> str:
-        """Return in words what the check gives on the paper's numbers."""
+        """Return the result of the check on the paper's numbers, as text."""
         return f"paper{_of(metric)} within ±{abs(printed.effect):.3g}"
 
 
 class Sized(CheckRecord):
-    """Checks whose effects must exceed a size."""
+    """Checks that require effects above a size."""
 
     by: float = 0.0
 
     @property
     def threshold(self) -> float:
-        """The size."""
+        """The required size."""
         return self.by
 
     def judged_on(self, metric: str) -> Self:
-        """Return the same check for another metric, without the size for the paper's metric."""
+        """Return the check on another metric, without the size for the paper's metric."""
         changes: dict[str, Any] = {"metric": metric}
         if self.by > 0:
             changes |= {"by": 0.0, "part": self.part or DIRECTION}
@@ -253,14 +253,14 @@ class Sized(CheckRecord):
 
 
 class Flat(Within):
-    """The metric moves by at most `within` over the axis; effects: between any two values."""
+    """The metric changes by at most `within` over the axis; effects: differences of any two values."""
 
     stepwise: ClassVar[bool] = True
     check: Literal["flat"]
     over: str
 
     def effects(self, axis: ValuesOfSides) -> list[Effect]:
-        """Return the changes between any two values."""
+        """Return the differences between any two values."""
         return [Effect((a, b), _change(0, a, b)) for a, b in combinations(_shared(axis), 2)]
 
     @property
@@ -269,18 +269,18 @@ class Flat(Within):
 
 
 class Beside(CheckRecord):
-    """Checks of the metric next to a value, or next to the cells of another side."""
+    """Checks of a metric against a value or against the cells of another side."""
 
     value: float | None = None
     than: Where | None = None
 
     @property
     def offset(self) -> float:
-        """What is subtracted from the effects."""
+        """Number to subtract from the effects."""
         return self.value or 0.0
 
     def effects(self, axis: ValuesOfSides) -> list[Effect]:
-        """Return the one difference."""
+        """Return the single difference."""
         return [Effect((), _lead(len(axis), None))]
 
     @property
@@ -291,14 +291,14 @@ class Beside(CheckRecord):
 class Equal(Within, Beside):
     """The metric equals `value`, or the metric of the cells of `than`, within a margin.
 
-    Effects: the differences.
+    The effects are the differences.
     """
 
     check: Literal["equal"]
 
 
 class Below(CheckRecord):
-    """The metric is at most another metric of the same cell; effects: its excess."""
+    """The metric is at most another metric of the same cell; effects: the excess over it."""
 
     is_published: ClassVar[bool] = False
     check: Literal["below"]
@@ -306,25 +306,25 @@ class Below(CheckRecord):
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """The metrics that a cell must have."""
+        """Metrics that a cell must have."""
         return self.metric, self.bound
 
     @property
     def region(self) -> Region:
-        """Where each effect must lie."""
+        """Required region of each effect."""
         return Region(-inf, 0.0)
 
     @property
     def required(self) -> str:
-        """What the effects must be, in words."""
+        """The required effect, as text."""
         return "at most 0"
 
     def number(self, metrics: Mapping[str, float]) -> float:
-        """Return the excess."""
+        """Return the excess of one metric over the other."""
         return metrics[self.metric] - metrics[self.bound]
 
     def effects(self, axis: ValuesOfSides) -> list[Effect]:
-        """Return the one excess."""
+        """Return the single excess."""
         return [Effect((), [Weight(side, None, 1.0) for side in range(len(axis))])]
 
     @property
@@ -335,7 +335,7 @@ class Below(CheckRecord):
 class Ordered(CheckRecord):
     """The metric rises (or falls) from each value of the axis to the next.
 
-    Effects: each step in the stated direction.
+    The effects are the steps, positive in the stated direction.
     """
 
     stepwise: ClassVar[bool] = True
@@ -344,7 +344,7 @@ class Ordered(CheckRecord):
     direction: Direction
 
     def effects(self, axis: ValuesOfSides) -> list[Effect]:
-        """Return each step."""
+        """Return the difference of each step."""
         sign = _sign(self.direction)
         return [Effect((a, b), _change(0, a, b, sign)) for a, b in pairwise(_shared(axis))]
 
@@ -356,7 +356,8 @@ class Ordered(CheckRecord):
 class Peak(Sized):
     """The metric, or its lead over the cells of `than`, is larger near a value of the axis.
 
-    Effect: its mean for `near[0] <= over <= near[1]` less its mean elsewhere, more than `by`.
+    The effect is its mean for `near[0] <= over <= near[1]` minus its mean elsewhere. It must exceed
+    `by`.
     """
 
     check: Literal["peak"]
@@ -365,7 +366,7 @@ class Peak(Sized):
     than: Where | None = None
 
     def effects(self, axis: ValuesOfSides) -> list[Effect]:
-        """Return the mean near the value less the mean elsewhere."""
+        """Return the mean near the value minus the mean elsewhere."""
         values = _shared(axis, least=1)
         inside = [a for a in values if self.near[0] <= a <= self.near[1]]
         outside = [a for a in values if a not in inside]
@@ -384,8 +385,8 @@ class Peak(Sized):
 class Exceeds(Sized, Beside):
     """The metric exceeds `value`, or the metric of the cells of `than`, by more than `by`.
 
-    A negative `by` says that it is not lower by more than that.
-    Effects: the differences; with `mean` their mean over all other settings alone.
+    A negative `by` allows the metric to be lower by up to -`by`. The effects are the differences.
+    With `mean`, the effect is their mean over all other settings.
     """
 
     check: Literal["exceeds"]
@@ -399,9 +400,9 @@ class Exceeds(Sized, Beside):
 
 
 class GainExceeds(Sized):
-    """The lead over the cells of `than` exceeds that of other cells over theirs by more than `by`.
+    """The lead over `than` exceeds the lead of other cells over their baseline by more than `by`.
 
-    Effects: the differences of the two leads.
+    The effects are the differences between the two leads.
     """
 
     check: Literal["gain-exceeds"]
@@ -415,7 +416,7 @@ class GainExceeds(Sized):
         return [self.where, self.than, self.other, self.other_than]
 
     def effects(self, axis: ValuesOfSides) -> list[Effect]:
-        """Return the difference of the two leads."""
+        """Return the difference between the two leads."""
         signs = (1.0, -1.0, -1.0, 1.0)
         return [Effect((), [Weight(i, None, signs[i]) for i in range(len(axis))])]
 
@@ -426,15 +427,15 @@ class GainExceeds(Sized):
 
     @property
     def subject(self) -> str:
-        """What the effects are of, in words."""
+        """The compared quantity, as text."""
         return f"{self._metric}, {self._said}"
 
 
 class GainGrows(Sized):
     """The lead over the cells of `than` grows by more than `by` along the axis.
 
-    Effect: the lead at one end less the lead at the other; `rising`: it grows as the axis rises.
-    With `mean` its mean over all other settings alone.
+    The effect is the lead at one end minus the lead at the other. `rising` means that the lead
+    grows as the axis rises. With `mean`, the effect is the mean over all other settings.
     """
 
     check: Literal["gain-grows"]
@@ -458,8 +459,8 @@ class GainGrows(Sized):
 class Change(Sized):
     """The metric rises (or falls) by more than `by` from one end of the axis to the other.
 
-    A negative `by` says that it does not move the other way by more than that.
-    Effects: the changes in the stated direction.
+    A negative `by` allows a change of up to -`by` in the other direction. The effects are the
+    changes in the stated direction.
     """
 
     check: Literal["change"]
@@ -478,10 +479,10 @@ class Change(Sized):
 
 
 class MovesLess(Sized):
-    """From one end of the axis to the other the metric moves less than in the cells of `than`.
+    """The metric changes less along the axis than in the cells of `than`.
 
-    Effects: the change of `than` in the stated direction less the metric's own, and the same with
-    its own turned round: both more than `by` where its own is smaller in either direction.
+    The first effect is the change of `than` in the stated direction minus the metric's own change.
+    The second effect uses the own change with the opposite sign. Both must exceed `by`.
     """
 
     shows_sides: ClassVar[bool] = True
@@ -493,11 +494,11 @@ class MovesLess(Sized):
 
     @property
     def starts(self) -> dict[str, float]:
-        """Where the part of the axis that is compared begins."""
+        """Start of the compared part of the axis."""
         return {} if self.over_from is None else {self.over: self.over_from}
 
     def effects(self, axis: ValuesOfSides) -> list[Effect]:
-        """Return the difference of the changes, and the same with the own change turned round."""
+        """Return both effects: with the own change and with its opposite."""
         if not (values := _shared(axis)):
             return []
         ends, sign = (values[0], values[-1]), _sign(self.direction)
@@ -521,9 +522,9 @@ Check = Annotated[
 
 
 def settings_words(settings: Where) -> str:
-    """Return settings in words: texts speak for themselves, numbers need their setting's name.
+    """Return settings as text: text values without names, numbers with names.
 
-    Null is left out where anything else is said.
+    Null is omitted unless all values are null.
     """
     named = {k: v for k, v in settings.items() if k != "experiment"}
     said = {k: v for k, v in named.items() if v is not None} or named

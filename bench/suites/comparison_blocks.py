@@ -1,4 +1,4 @@
-"""Comparisons as a suite's file writes them: blocks that stand for one comparison or for many."""
+"""Comparison blocks of a suite file, each of which defines one or more comparisons."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -14,17 +14,17 @@ MOST_COMPARISONS = 1000  # of a block
 
 
 class BlockComparison(RowsAndCells):
-    """One of a block's comparisons, as what it adds to the block."""
+    """Keys that one comparison adds to its block."""
 
     metric: str | None = None
 
 
 class ComparisonBlock(RowsAndCells):
-    """Comparisons that differ in artifact, metric, or in which rows go with which cells.
+    """Comparisons that differ in artifact, metric, or assignment of rows to cells.
 
-    There is one for each of `artifacts`, each of `metrics` and each of `cases`: the cases of the
-    first metric of the first artifact come first. What `artifacts` and `cases` give is added to
-    the block's own keys, and wins where a key stands in both.
+    There is one comparison for each combination of `artifacts`, `metrics` and `cases`. The cases of
+    the first metric of the first artifact come first. Keys in `artifacts` and `cases` are added to
+    the block's own keys and override them.
     """
 
     artifact: str | None = None
@@ -76,7 +76,7 @@ class _Part(NamedTuple):
 
 
 def comparisons(blocks: Sequence[ComparisonBlock]) -> list[Comparison]:
-    """Return the comparisons that the blocks of a file stand for."""
+    """Return the comparisons that the blocks of a file define."""
     return [c for i, block in enumerate(blocks) for c in _each(block, f"compare.{i}")]
 
 

@@ -1,7 +1,7 @@
-"""Suite and scale -> cells: what each grid multiplies out to, checked and typed.
+"""Expansion of a suite at a scale to validated cells.
 
-`resolve` puts every setting of a grid in one place, with the scale's changes; `expand` multiplies
-the grids out, chooses, and validates the cells.
+`resolve` merges the settings of a grid with the scale's changes. `expand` forms the product of the
+axes, selects cells and validates them.
 """
 
 import gc
@@ -59,20 +59,20 @@ Rule = dict[str, frozenset[tuple[bool, Scalar]]]  # settings, each with the valu
 
 
 class GridAxis(NamedTuple):
-    """Points of which each cell has one: the values of a setting, or the rows of a list."""
+    """One axis of a grid: values of a setting, or rows of a list; a cell has one of them."""
 
     place: str  # where in the file it stands
     points: list[Point]
 
     def names(self) -> dict[str, bool]:
-        """Return the settings that points give, each with whether every point gives it."""
+        """Return the settings of the axis, each with whether every row has it."""
         names = dict.fromkeys(name for point in self.points for name in point)
         return {name: all(name in point for point in self.points) for name in names}
 
 
 @dataclass(frozen=True)
 class ResolvedGrid:
-    """One grid of a suite at one scale: settings that its cells share, and axes that multiply."""
+    """One grid of a suite at one scale: common settings, and axes to combine."""
 
     kind: type[Cell]
     fixed: Point
@@ -86,11 +86,11 @@ class ResolvedGrid:
 
     @property
     def names(self) -> list[str]:
-        """The settings that its cells may have."""
+        """Settings that its cells may have."""
         return setting_names(self.kind, self.declared)
 
     def points(self) -> Iterator[Point]:
-        """Yield the settings of each point that is not excluded, without experiment and seed."""
+        """Yield the settings of each non-excluded configuration, without experiment and seed."""
         for parts in product(*self.axes):
             point = dict(self.fixed)
             for part in parts:
@@ -99,7 +99,7 @@ class ResolvedGrid:
                 yield point
 
     def excludes(self, rule: Rule) -> bool:
-        """Return whether the rule has a point; each setting belongs to one axis or is fixed."""
+        """Return whether the rule matches a configuration."""
         rest = dict(rule)
         for points in self.axes:
             mine = {name: rest.pop(name) for name in GridAxis("", points).names() if name in rest}
@@ -110,16 +110,16 @@ class ResolvedGrid:
     def cells(
         self, points: list[Point], seeds: Sequence[int], presets: Mapping[str, Preset]
     ) -> list[Cell]:
-        """Return the validated cells of these points, seeds innermost.
+        """Return the validated cells of these configurations; seeds vary fastest.
 
         Args:
-            points: settings of each point.
-            seeds: each point is computed with each of them.
-            presets: what each method stands for.
+            points: settings of each configuration.
+            seeds: seeds of every configuration.
+            presets: presets by method name.
 
         Raises:
-            ValueError: a point names no preset.
-            ValidationError: a setting is missing, of another type, or does not fit the others.
+            ValueError: a configuration names an unknown preset.
+            ValidationError: a setting is missing, has the wrong type, or does not fit the others.
         """
         experiment = get_args(self.kind.model_fields["experiment"].annotation)[0]
         if self.kind.has_presets:
@@ -134,13 +134,13 @@ class ResolvedGrid:
         return [first.with_seed(seed) for first in firsts for seed in seeds]
 
     def overridden(self, changes: Mapping[str, Sequence[Scalar]]) -> "ResolvedGrid":
-        """Return the grid with these values wherever its cells have the setting.
+        """Return the grid with these values for settings that its cells have.
 
         Args:
-            changes: values by setting, of which several multiply the cells. An axis is replaced.
+            changes: values by setting. Several values form an axis. Existing axes are replaced.
 
         Raises:
-            SuiteError: rows of points give a setting together with others that are not changed.
+            SuiteError: rows of points set this setting together with others that are not changed.
         """
         taken = {k: list(v) for k, v in changes.items() if k in self.names}
         axes = []
@@ -170,20 +170,20 @@ def expand(
     where: dict[str, list[Scalar]] | None = None,
     changes: dict[str, list[Scalar]] | None = None,
 ) -> list[Cell]:
-    """Return the suite's cells at a scale, in the order of the file, seeds innermost.
+    """Return the suite's cells at a scale, in file order; seeds vary fastest.
 
     Args:
         suite: the suite.
         scale: one of its scales.
-        path: its file, for error lines.
-        seeds: instead of the suite's own.
-        where: only points whose settings have one of the values listed; `baseline` chooses kinds
-            of baselines alone, null the cells that are none. Null chooses points without a setting.
-        changes: settings that replace the suite's; such cells have no baselines.
+        path: file of the suite, for error messages.
+        seeds: seeds that replace those of the suite.
+        where: allowed values by setting. `baseline` selects only kinds of baselines; null selects
+            the other cells. For other settings, null selects configurations without this setting.
+        changes: settings that replace the suite's. Changed cells have no baselines.
 
     Raises:
-        SuiteError: an unknown scale or setting, a value of the wrong type, no cell at all, or more
-            than MOST_CELLS.
+        SuiteError: a scale or setting is unknown, a value has the wrong type, or there are no cells
+            or more than MOST_CELLS.
     """
     grids = _overridden(resolve(suite, scale, path), changes or {})
     chosen = named(scale, suite.scales, f"{path}", "scale")
@@ -224,7 +224,7 @@ def resolve(suite: Suite, scale: str, path: Path) -> list[ResolvedGrid]:
     """Return the suite's grids with the scale's changes applied.
 
     Raises:
-        SuiteError: an unknown scale, experiment or setting, or a setting that stands twice.
+        SuiteError: a scale, experiment or setting is unknown, or a setting occurs twice.
     """
     chosen = named(scale, suite.scales, f"{path}", "scale")
     blocks = suite.grids or [Block()]
@@ -269,10 +269,10 @@ def resolve(suite: Suite, scale: str, path: Path) -> list[ResolvedGrid]:
 
 
 def check_exclusions(suite: Suite, path: Path) -> None:
-    """Refuse an entry of `exclude` that leaves nothing out at any scale.
+    """Check that each entry of `exclude` matches a configuration at some scale.
 
     Raises:
-        SuiteError: there is one.
+        SuiteError: an entry matches nothing.
     """
     if not suite.exclude and not any(block.exclude for block in suite.grids):
         return
@@ -287,10 +287,10 @@ def check_exclusions(suite: Suite, path: Path) -> None:
 
 
 def check_sizes(values: Sequence[Scalar], key_path: str) -> None:
-    """Refuse what no setting is as large as, and what no record can hold.
+    """Check that integers and texts are within limits.
 
     Raises:
-        SuiteError: a whole number beyond LARGEST_WHOLE, or a text longer than LONGEST_TEXT.
+        SuiteError: an integer exceeds LARGEST_WHOLE, or a text is longer than LONGEST_TEXT.
     """
     for value in values:
         if isinstance(value, int) and abs(value) > LARGEST_WHOLE:

@@ -1,7 +1,7 @@
-"""What is known of a cell by name: its settings, and what the parts that it names stand for.
+"""Facts about a cell by name: its settings, and those of its named parts.
 
 A paper's statements (`bench/papers/data`) use these names. The parts are the linear classifier
-(`linear.base_lr`) and the view set (`views.jitter`). A toy's data have a name here too.
+(`linear.base_lr`) and the view set (`views.jitter`). Data of toys also have a name.
 """
 
 from dataclasses import fields
@@ -35,15 +35,15 @@ _VIEW_COUNTS = ("views.count", "views.local_count", "views.local_crop")
 
 
 def facts(cell: Cell) -> dict[str, Any]:
-    """Return what is known of a cell, by name.
+    """Return the facts about a cell, by name.
 
-    Beside its settings: `linear.*`, the fields of its linear protocol and the rate `linear.lr`
-    at its batch size; `views.*`, the fields of the recipe of its global views (a tuple with the
-    value of each view where they differ), how many views there are and how many of them are
-    local, and the crop of the local ones. A learning rate that was given without a rule is that
-    of the linear rule at its N. `tau_beta_over_tau` is 1 where one temperature serves for both
-    components. Of a detector `dataset`, `epochs`, `lr` and the like are its own, and
-    `pretrain_dataset` is that of its encoder. What is not used is None.
+    Besides its settings, these include `linear.*`, the fields of its linear protocol and the
+    learning rate `linear.lr` at its batch size. `views.*` are the fields of the recipe of its
+    global views (a tuple if views differ), the numbers of all and of local views, and the crop of
+    local views. A learning rate without a rule is converted to that of the linear rule at its N.
+    `tau_beta_over_tau` is 1 if both components have the same temperature. For a detector,
+    `dataset`, `epochs`, `lr` and others describe the detector, and `pretrain_dataset` the encoder.
+    Unused settings are None.
     """
     known = cell.settings | OF_EXPERIMENT.get(cell.experiment, {})
     if cell.experiment == "spirals":
@@ -69,7 +69,7 @@ def _detector(cell: Detection) -> dict[str, Any]:
 
 @cache
 def fact_names() -> frozenset[str]:
-    """Return every name that `facts` may give, of any kind of cell."""
+    """Return every name that `facts` may return, for all kinds of cells."""
     settings = {name for kind in CELLS.values() for name in kind.model_fields}
     common = {name for names in OF_EXPERIMENT.values() for name in names}
     more = {"tau_beta_over_tau", "pretrain_dataset", "schedule"}
@@ -78,20 +78,20 @@ def fact_names() -> frozenset[str]:
 
 @cache
 def part_names() -> frozenset[str]:
-    """Return the names of what parts stand for."""
+    """Return the names of the parts' fields."""
     views = {f"views.{name}" for name in _VIEW_NUMBERS} | set(_VIEW_COUNTS)
     return frozenset(views | {f"linear.{name}" for name in (*LinearProtocol.model_fields, "lr")})
 
 
 @cache
 def all_parts() -> list[dict[str, Any]]:
-    """Return what each linear protocol stands for, and each view set, seen in one view or all."""
+    """Return the fields of each linear protocol and of each view set, with one or all views."""
     views = [view_facts(name, 1.0, one_view) for name in view_names() for one_view in (False, True)]
     return [*map(_linear, LINEAR_PROTOCOLS.values()), *views]
 
 
 def views_of(cell: Cell) -> tuple[str, float, bool] | None:
-    """Return a cell's view set, its strength, and whether a step shows one view; None: no views."""
+    """Return a cell's view set, strength, and whether a step uses one view; None without views."""
     known = cell.settings
     if "views" not in known:
         return None
@@ -100,7 +100,7 @@ def views_of(cell: Cell) -> tuple[str, float, bool] | None:
 
 @cache
 def view_facts(name: str, strength: float, one_view: bool) -> dict[str, Any]:
-    """Return the numbers of a view set, of its first recipe alone where a step shows one view."""
+    """Return the fields of a view set; only of its first recipe if a step uses one view."""
     recipes = recipes_of(name, strength)[: 1 if one_view else None]
     whole = [_numbers(recipe) for recipe in recipes if not recipe.local]
     local = [_numbers(recipe) for recipe in recipes if recipe.local]

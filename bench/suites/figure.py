@@ -1,7 +1,7 @@
-"""A figure of a suite as its file declares it: what is drawn against what, for which cells.
+"""Definition of a figure in a suite file: its axes, lines and cells.
 
-`bench/figures` draws it, each kind by a class of `kinds.py`; which names it may use is checked in
-`validate.py`.
+`bench/figures` draws figures, with one class of `kinds.py` per kind. `validate.py` checks the names
+in the definition.
 """
 
 from typing import Annotated, Literal, NamedTuple, Self
@@ -18,7 +18,7 @@ FigureName = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_lengt
 
 
 class FigureKind(NamedTuple):
-    """What a kind of figure reads, and which keys it may have besides those of every figure."""
+    """What a kind of figure reads, and its additional keys."""
 
     x: Literal["setting", "metric", "either", "record", "array"]  # what x names; a record is of a
     # history, either a setting or a metric
@@ -48,14 +48,14 @@ DrawnAs = Annotated[str, AfterValidator(_known), Field(json_schema_extra={"enum"
 
 
 class DrawnCells(Record):
-    """Which cells are drawn."""
+    """Selection of the drawn cells."""
 
     where: Chosen = {}  # only cells with these settings
     largest: list[str] = []  # of those, only cells in which these settings are largest
 
 
 class Series(DrawnCells):
-    """One line of a figure whose lines no setting tells apart."""
+    """One line of a figure whose lines are not distinguished by a setting."""
 
     label: str
     x: str | None = None  # the setting along the axis, where it is another one than the figure's
@@ -70,7 +70,7 @@ class Quantity(Record):
 
 
 class Figure(DrawnCells, Quantity):
-    """A picture of the suite's results."""
+    """Definition of a figure."""
 
     name: FigureName
     title: str
@@ -97,22 +97,22 @@ class Figure(DrawnCells, Quantity):
 
     @property
     def quantities(self) -> list[Quantity]:
-        """Every quantity that is drawn, the figure's own first."""
+        """All drawn quantities, the figure's own first."""
         return [self, *self.beside, *([self.twin] if self.twin else [])]
 
     @property
     def line_names(self) -> list[str]:
-        """The settings that tell lines apart."""
+        """Settings that distinguish lines."""
         return _listed(self.by)
 
     @property
     def panel_names(self) -> list[str]:
-        """The settings that tell panels apart."""
+        """Settings that distinguish panels."""
         return _listed(self.panels)
 
     @property
     def columns(self) -> list[str]:
-        """Every metric, setting or array that the figure reads."""
+        """All metrics, settings and arrays that the figure reads."""
         up = [name for q in self.quantities for name in (q.y, q.ribbon)]
         across = [self.x, *(series.x for series in self.series)]
         names = [*self.line_names, *self.panel_names, self.reference]
@@ -120,17 +120,17 @@ class Figure(DrawnCells, Quantity):
 
     @property
     def artifacts(self) -> list[str]:
-        """The artifacts whose published values are drawn."""
+        """Artifacts whose published values are drawn."""
         return _listed(self.artifact)
 
     @property
     def caption(self) -> str:
-        """What it shows: its title, and what is drawn against what."""
+        """Caption: title and axes."""
         return f"{self.title}: {self.y_label or self.y} against {self.x_label or self.x}"
 
     @property
     def kind(self) -> FigureKind:
-        """What its kind reads."""
+        """Definition of the figure's kind."""
         return KINDS[self.draw]
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""Suite files: one file -> one `Suite`, a folder -> all of them."""
+"""Load suite files: one suite from a file, or all from a folder."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -52,9 +52,10 @@ Checks = Annotated[list[SuiteCheck], Field(min_length=1), OneOrMore()]
 
 
 class ScaleEntry(SharedScaleEntry):
-    """A scale of a suite: whole, or the shared scale that `like` names and what it changes.
+    """A scale in a suite file, complete or as changes to the shared scale named by `like`.
 
-    The shared scale gives `what`, `protocol`, `fixed`, `seeds` and reasons; own keys win.
+    The shared scale provides `what`, `protocol`, `fixed`, `seeds` and reasons. The suite's own keys
+    override them.
     """
 
     grid: Axes = {}  # axes that replace the suite's
@@ -62,7 +63,7 @@ class ScaleEntry(SharedScaleEntry):
     notes: Notes = []  # what else is to be known of this scale
 
     def filled(self, base: SharedScale | None, suite: "SuiteFile") -> Scale:
-        """Return the scale with what it takes from the shared one."""
+        """Return the scale merged with the shared one."""
         whole = self.over(base)
         blocks = _in_all(_axis_names(block) for block in suite.grids)
         given = self.fixed.keys() | _axis_names(self) | _axis_names(suite) | blocks
@@ -81,7 +82,7 @@ class ScaleEntry(SharedScaleEntry):
 
 
 class ClaimChecks(Record):
-    """The checks of a claim, with what is to be known of them."""
+    """Checks of a claim, with notes."""
 
     notes: Notes  # shown below the claim
     checks: Checks
@@ -93,7 +94,7 @@ def _kind_of_claim(claim: Any) -> str:
 
 
 class TableEntry(TableBase):
-    """A table of one metric, or one of each of several metrics with their standard titles."""
+    """A table of one metric, or one table for each of several metrics, with standard titles."""
 
     title: str | None = None  # with the unit
     metric: str | None = None  # of the cells' summaries
@@ -112,7 +113,7 @@ class TableEntry(TableBase):
         return self
 
     def tables(self) -> list[MeasuredTable]:
-        """Return the tables, one for each metric."""
+        """Return one table per metric."""
         rest = self.model_dump(exclude={"title", "metric", "metrics"})
         titles = {name: STANDARD_TITLES[name] for name in self.metrics}
         titles |= {self.metric: self.title} if self.metric and self.title else {}
@@ -120,10 +121,10 @@ class TableEntry(TableBase):
 
 
 class SuiteFile(SuiteBase):
-    """What a suite's file may say: all keys, or those that it adds to the file `like` names.
+    """Content of a suite file: all keys, or changes to the file named by `like`.
 
-    Its own keys win over those of the other file, in mappings key by key; a list replaces a list,
-    but `notes` are added to the other file's.
+    Its own keys override those of the other file. Mappings are merged key by key, and lists replace
+    lists. `notes` are appended to those of the other file.
     """
 
     like: str | None = None  # the suite of this folder, or file of `parts/`, that it begins with
@@ -161,14 +162,15 @@ class SuiteFile(SuiteBase):
         }
 
     def judges(self, metrics: Mapping[str, str]) -> bool:
-        """Return whether a check is on one of these metrics."""
+        """Return whether a check uses one of these metrics."""
         return any(check.metric in metrics for checks in self.checks().values() for check in checks)
 
     def suite(self, path: Path) -> Suite:
-        """Return the suite that the file means, with what it shares filled in.
+        """Return the suite of the file, with shared parts filled in.
 
         Raises:
-            SuiteError: `like` names nothing, or a file of shared scales or assumptions is wrong.
+            SuiteError: the name in `like` is unknown, or a file of shared scales or assumptions is
+                invalid.
         """
         likes = any(entry.like is not None for entry in self.scales.values())
         known = load_shared_scales(path.parent) if likes else {}
@@ -244,7 +246,7 @@ def load_suite(path: Path) -> Suite:
     """Return the suite of the file.
 
     Raises:
-        SuiteError: in one line, whatever is wrong with it.
+        SuiteError: the file is invalid.
     """
     data = _whole(path)
     try:
@@ -307,7 +309,7 @@ def suite_paths(folder: Path) -> dict[str, Path]:
     """Return the suite files of a folder by name.
 
     Raises:
-        SuiteError: there is no such folder, or two files share a name.
+        SuiteError: the folder does not exist, or two files have the same name.
     """
     if not folder.is_dir():
         raise SuiteError(f"{folder}: no such folder; --suites names the folder of suite files")
@@ -327,7 +329,8 @@ def known_suites(folder: Path) -> dict[str, Path]:
     A suite in the folder comes before one of the same name in a plug-in.
 
     Raises:
-        SuiteError: there is no such folder, or two files of it, or two plug-ins, share a name.
+        SuiteError: the folder does not exist, or two of its files or two plug-ins have the same
+            name.
     """
     here, installed = suite_paths(folder), dict[str, Path]()
     for plugin, path in plugin_folders("bench.suites"):
@@ -345,7 +348,7 @@ def find_suite(name: str, folder: Path) -> Path:
     """Return the file of a suite given by name, or by a path that ends in .yaml or .yml.
 
     Raises:
-        SuiteError: there is no suite of that name.
+        SuiteError: the suite does not exist.
     """
     if name.endswith((".yaml", ".yml")):
         return Path(name)

@@ -1,4 +1,4 @@
-"""Metrics by the names that a sentence, a title or a head of a column has."""
+"""Names of metrics in sentences, titles and column headings."""
 
 METRICS = {
     "knn": "kNN",
@@ -24,7 +24,7 @@ TOPS = (("_top1", "top-1"), ("_top5", "top-5"))
 
 
 def metric_words(metric: str) -> str:
-    """Return a metric's name as a sentence has it: linear for linear_top1."""
+    """Return a metric's name in sentences: linear for linear_top1."""
     name = metric.removesuffix("_top1")
     warped = "warped " if name.startswith("warped_") else ""
     bare = name.removeprefix("warped_")
@@ -32,7 +32,7 @@ def metric_words(metric: str) -> str:
 
 
 def metric_title(metric: str) -> str:
-    """Return a metric's name as a title has it: linear top-1 for linear_top1."""
+    """Return a metric's name in titles: linear top-1 for linear_top1."""
     for ending, words in TOPS:
         if metric.endswith(ending):
             return f"{metric_words(metric.removesuffix(ending))} {words}"
@@ -43,7 +43,7 @@ NATS = ("mi_", "vince_bound", "infonce_bound")
 
 
 def unit_of_metric(metric: str) -> str:
-    """Return the unit of differences of a metric; empty where it has none."""
+    """Return the unit of differences of a metric; empty if it has none."""
     if "_top" in metric:
         return "points"
     return "nats" if metric.startswith(NATS) or metric.endswith("loss") else ""

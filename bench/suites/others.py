@@ -1,13 +1,13 @@
-"""Numbers of other projects next to a suite's: which belong together, and what effects they show.
+"""Numbers of other projects for a suite: matching rows, and effects computed from them.
 
 A number of another project is a *counterpart* of a published row if method, loss, data set, metric
-and all settings that tell the row from its neighbours agree. All other settings that the paper
-states are compared as those of our cells are: what differs is named, and what the source does not
-state is unknown, never equal.
+and all settings that distinguish the row from its neighbours agree. All other settings that the
+paper states are compared like those of our cells. Differences are listed. Settings that the source
+does not state count as unknown, not as equal.
 
-Differences are formed inside one source only. An *effect* is a difference of numbers that differ in
-the settings of the check's sides alone. A *contrast* differs in more, and each further setting is
-named.
+Differences are computed within one source only. An *effect* is a difference between numbers that
+differ only in the settings of the check's sides. A *contrast* differs in further settings, which
+are listed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -53,7 +53,7 @@ Facts = frozenset[tuple[str, str]]
 
 
 class Counterpart(NamedTuple):
-    """A number of another project that belongs to a published row."""
+    """A number of another project that matches a published row."""
 
     row: OthersRow
     differences: list[str]  # from what the paper states, in words
@@ -61,7 +61,7 @@ class Counterpart(NamedTuple):
 
     @property
     def protocol(self) -> str:
-        """How its protocol relates to the paper's, in words."""
+        """Differences between its protocol and the paper's, as text."""
         parts = ["; ".join(self.differences) or "nothing stated"]
         if len(self.unknown) > MOST_UNKNOWN:
             parts.append(f"{len(self.unknown)} settings not stated")
@@ -70,18 +70,18 @@ class Counterpart(NamedTuple):
         return "; ".join(parts)
 
     def protocol_record(self) -> dict[str, Any]:
-        """Return what `--json` has of its protocol next to the paper's."""
+        """Return the comparison of its protocol with the paper's, for `--json`."""
         differing = {"differences": self.differences, "unknown": self.unknown}
         return differing | {"protocol": self.protocol}
 
     def record(self) -> dict[str, Any]:
-        """Return its record for `--json`: the number, and its protocol next to the paper's."""
+        """Return its record for `--json`: the number, and the comparison of protocols."""
         return self.row.record() | self.protocol_record()
 
 
 @dataclass(frozen=True)
 class SourceEffect:
-    """What one source says of a check: one difference of its numbers, in points of percent."""
+    """Result of one source for a check: one difference, in percentage points."""
 
     check: Check
     source: str
@@ -94,23 +94,23 @@ class SourceEffect:
 
     @property
     def project(self) -> str:
-        """Whose it is: a project may have several sources."""
+        """The project of the source; a project may have several sources."""
         return self.rows[0].source.project
 
     @property
     def is_effect(self) -> bool:
-        """Whether its numbers differ in the settings of the sides alone."""
+        """Whether its numbers differ only in the settings of the sides."""
         return not self.more
 
     @property
     def subject(self) -> str:
-        """What is compared, in words: `dcl - infonce at batch 32`."""
+        """The compared sides, as text: `dcl - infonce at batch 32`."""
         said = self.check.subject.partition(", ")[2] or self.check.subject
         return said.removesuffix(", mean over all other settings")
 
     @property
     def more_words(self) -> str:
-        """The further settings in words: `tau 0.1 against 0.5`, `tau not stated`."""
+        """The further settings, as text: `tau 0.1 against 0.5`, `tau not stated`."""
         return ", ".join(
             f"{name} {a}" if a == b else f"{name} {a} against {b}"
             for name, (a, b) in self.more.items()
@@ -133,25 +133,25 @@ class SourceEffect:
 
 
 class EffectBeside(NamedTuple):
-    """What a source says of a published effect."""
+    """Result of a source for a published effect."""
 
     effect: SourceEffect
     first: Counterpart  # its first number, beside the printed row
 
     def record(self) -> dict[str, Any]:
-        """Return its record for `--json`: the effect, and its protocol next to the paper's."""
+        """Return its record for `--json`: the effect, and the comparison of protocols."""
         return self.effect.record() | self.first.protocol_record()
 
 
 def check_source(path: Path, suites: Path) -> list[OthersRow]:
-    """Return the rows of a file whose every name is known here.
+    """Return the rows of a file after checking all names.
 
     Args:
         path: the file.
-        suites: the folder of suites, next to which presets may lie.
+        suites: the folder of suites, which may have presets next to it.
 
     Raises:
-        PublishedError: in one line, the first row with an unknown method, loss, metric or setting.
+        PublishedError: a row has an unknown method, loss, metric or setting.
     """
     rows = read_source(path)
     methods = load_presets(suites)
@@ -181,7 +181,7 @@ def _settings() -> frozenset[str]:
 
 
 def row_facts(row: OthersRow) -> dict[str, Any]:
-    """Return the settings of a number, under the names that cells use; see `facts`."""
+    """Return the settings of a number under the names of cells; see `facts`."""
     known = dict(row.settings)
     if known.get("views") in view_names():
         known = view_facts(known["views"], 1.0, False) | known
@@ -204,14 +204,14 @@ def counterparts(
     paper: Paper,
     rows: Sequence[OthersRow] | None = None,
 ) -> list[Counterpart]:
-    """Return the numbers of other projects that belong to a published row.
+    """Return the numbers of other projects that match a published row.
 
     Args:
         value: the published number.
-        comparison: the block of the suite that takes the row.
+        comparison: the comparison of the suite that uses the row.
         suite: the suite.
         paper: the paper.
-        rows: the numbers; default: those of all sources that ship.
+        rows: the numbers; default: all included sources.
     """
     wanted = wanted_settings(value, comparison, suite)
     statements = stated_settings(suite, paper, paper.artifact(value.artifact))
@@ -232,7 +232,7 @@ OtherRow = tuple[str, int]  # artifact and row of a published number
 
 
 class WithOthers(NamedTuple):
-    """A published number, and the numbers of other projects that belong to it."""
+    """A published number with matching numbers of other projects."""
 
     value: PublishedValue
     metric: str  # of the cells
@@ -240,12 +240,12 @@ class WithOthers(NamedTuple):
 
 
 def beside(paper: Paper, artifact: str, suites: Iterable[Suite]) -> list[WithOthers]:
-    """Return the published numbers of an artifact that have counterparts, in the paper's order.
+    """Return the published numbers of an artifact with counterparts, in paper order.
 
     Args:
         paper: the paper.
         artifact: id of its table, figure or text.
-        suites: those of the paper; the first that compares a number counts.
+        suites: suites of the paper; the first that compares a number counts.
     """
     found: dict[OtherRow, WithOthers] = {}
     for suite in suites:
@@ -256,12 +256,12 @@ def beside(paper: Paper, artifact: str, suites: Iterable[Suite]) -> list[WithOth
 def numbers_beside(
     suite: Suite, paper: Paper, artifact: str | None = None
 ) -> dict[OtherRow, WithOthers]:
-    """Return the published numbers that a suite compares, each with its counterparts if it has any.
+    """Return the published numbers that a suite compares, with counterparts if any.
 
     Args:
-        suite: whose comparisons take the numbers.
-        paper: the suite's.
-        artifact: the only one; None: all.
+        suite: suite whose comparisons use the numbers.
+        paper: the suite's paper.
+        artifact: restrict to this artifact; None means all.
     """
     found: dict[OtherRow, WithOthers] = {}
     for comparison, value in printed_points(suite, paper):
@@ -273,12 +273,12 @@ def numbers_beside(
 
 
 def identity_of(wanted: Settings, suite: Suite, statements: Sequence[Statement]) -> dict[str, Any]:
-    """Return method, loss and data set of a published row: its own, the suite's or the paper's.
+    """Return method, loss and data set of a published row, from the row, suite or paper.
 
     Args:
         wanted: the settings of the row's cells.
         suite: the suite.
-        statements: what the paper states of the row's artifact.
+        statements: the paper's statements on the row's artifact.
     """
     known = stated_of(wanted, statements) | suite.fixed | wanted
     preset = paper_presets().get(str(known.get("method")))
@@ -333,7 +333,7 @@ def _has(known: Mapping[str, Any], name: str, value: Any) -> bool:
 
 
 def objectives_of(suite: Suite) -> frozenset[tuple[str, str]]:
-    """Return the methods that a suite names, each with the losses that it names or the preset's."""
+    """Return the methods of a suite, each with its losses or the preset's loss."""
     values, presets = axis_values(suite), paper_presets()
     losses = {str(loss) for loss in values.get("loss", set()) if loss is not None}
     return frozenset(
@@ -347,12 +347,12 @@ def objectives_of(suite: Suite) -> frozenset[tuple[str, str]]:
 def source_effects(
     check: Check, objectives: Iterable[tuple[str, str]], metrics: Sequence[str] | None = None
 ) -> list[SourceEffect]:
-    """Return what other projects' numbers give for a check, source by source.
+    """Return the effects of a check in other projects' numbers, by source.
 
     Args:
-        check: says which settings are compared.
-        objectives: method and loss of the numbers that count, see `objectives_of`.
-        metrics: of the numbers; None: the check's, and of an accuracy those like it.
+        check: the check, which defines the compared settings.
+        objectives: allowed methods and losses, see `objectives_of`.
+        metrics: allowed metrics; None means the check's metric and, for accuracies, similar ones.
     """
     if len(check.metrics) > 1 or check.at is not None:
         return []  # no source has histories, or two metrics of one training
@@ -381,12 +381,12 @@ def _is_same(a: SourceEffect, b: SourceEffect) -> bool:
 
 
 def effects_beside(effect: PrintedEffect, suite: Suite, paper: Paper) -> list[EffectBeside]:
-    """Return what other projects' numbers give for a published effect, source by source.
+    """Return other projects' results for a published effect, by source.
 
-    Data set, metric and the settings of both sides are those of the published rows.
+    The data set, metric and settings of both sides are those of the published rows.
 
     Args:
-        effect: of the paper, or a gain that it prints.
+        effect: effect or printed gain of the paper.
         suite: the suite.
         paper: the paper.
     """
