@@ -1,4 +1,4 @@
-"""How a setting's value is written, wherever a person reads it."""
+"""Text forms of settings and numbers for people."""
 
 import csv
 import io
@@ -20,9 +20,9 @@ def value_text(value: Any, *, null: str = "null", joined_by: str = " or ") -> st
     """Return a value as text: 2 for 2.0, true for True, `a = 1, b = 2` for a mapping.
 
     Args:
-        value: null, text, a number, true or false, or a list or mapping of these.
-        null: how null is written.
-        joined_by: what stands between the values of a list.
+        value: null, text, a number, a boolean, or a list or mapping of these.
+        null: text for null.
+        joined_by: separator of list values.
     """
     if value is None:
         return null
@@ -39,12 +39,12 @@ def value_text(value: Any, *, null: str = "null", joined_by: str = " or ") -> st
 
 
 def number_words(mean: float, low: float | None, high: float | None) -> str:
-    """Return an effect with its sign and interval, with the digits that the interval leaves.
+    """Return an effect with sign and interval, rounded to the precision of the interval.
 
     Args:
         mean: the effect.
-        low: lower end of the interval; None: no interval.
-        high: upper end of the interval; None: no interval.
+        low: lower end of the interval; None without an interval.
+        high: upper end of the interval; None without an interval.
     """
     if low is None or high is None:
         return f"{mean:+.3g}"
@@ -56,7 +56,7 @@ def number_words(mean: float, low: float | None, high: float | None) -> str:
 
 
 def csv_text(rows: Iterable[Iterable[Any]]) -> str:
-    """Return rows as CSV; None is empty; a spreadsheet takes no text for a formula."""
+    """Return rows as CSV; None is empty; text cannot be read as a spreadsheet formula."""
     buffer = io.StringIO()
     plain = ([f"'{v}" if _is_formula(v) else v for v in row] for row in rows)
     csv.writer(buffer, lineterminator="\n").writerows(plain)
@@ -68,17 +68,17 @@ def _is_formula(value: Any) -> bool:
 
 
 def counted(n: int, noun: str) -> str:
-    """Return how many there are of something: 1 cell, 2 cells."""
+    """Return a number with its noun: 1 cell, 2 cells."""
     return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
 def foreign_text(value: Any) -> str:
-    """Return a value of any origin in one short line of plain characters."""
+    """Return an untrusted value as one short line of plain characters."""
     text = value if isinstance(value, str) else json.dumps(value)
     plain = ascii(text)[1:-1] if isinstance(value, str) else text
     return plain if len(plain) <= LONGEST_LINE else f"{plain[: LONGEST_LINE - 3]}..."
 
 
 def plain_text(text: str) -> str:
-    """Return text in one line, what a terminal would obey (escapes, line ends) written out."""
+    """Return text as one line, with terminal control characters escaped."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

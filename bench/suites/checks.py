@@ -253,7 +253,7 @@ class Sized(CheckRecord):
 
 
 class Flat(Within):
-    """The metric changes by at most `within` over the axis; effects: differences of any two values."""
+    """The metric changes by at most `within` over the axis; effects: differences of two values."""
 
     stepwise: ClassVar[bool] = True
     check: Literal["flat"]

@@ -99,7 +99,7 @@ class ResolvedGrid:
                 yield point
 
     def excludes(self, rule: Rule) -> bool:
-        """Return whether the rule matches a configuration."""
+        """Return whether the rule matches a configuration; a setting has one axis or is fixed."""
         rest = dict(rule)
         for points in self.axes:
             mine = {name: rest.pop(name) for name in GridAxis("", points).names() if name in rest}

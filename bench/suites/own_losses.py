@@ -1,7 +1,8 @@
-"""Objectives and methods in files, as settings of cells; none of their code is run.
+"""Users' own objectives and methods as settings of cells; their code does not run here.
 
-They are bench's, or lie in `losses/` and `methods/` next to the suites. A method is an objective to
-suites: `loss` has its name, and `method` the preset of the same name that its file holds.
+The files are in bench, or in `losses/` and `methods/` next to the suites. In suites, a method is
+used like an objective: `loss` is its name, and `method` is the preset with the same name in its
+file.
 """
 
 from collections.abc import Iterable, Mapping
@@ -45,7 +46,7 @@ def own_losses(suites: Path) -> OwnLosses:
     """Return objectives and methods in files by name: bench's, then those next to the suites.
 
     Raises:
-        SuiteError: in one line with its place, what is wrong with a file.
+        SuiteError: a file is invalid.
     """
     found = dict(shipped())
     for folder in (suites / FOLDER, suites / METHODS):
@@ -75,7 +76,7 @@ def shipped() -> OwnLosses:
 
 
 def method_files(folder: Path) -> list[Path]:
-    """Return the declarations of a folder of methods: YAML files with Python of the same name."""
+    """Return the declarations in a folder: YAML files with a Python file of the same name."""
     return [path for path in yaml_files(folder) if path.with_suffix(".py").exists()]
 
 
@@ -97,21 +98,21 @@ def _add(file: LossFile, found: dict[str, LossFile]) -> None:
 
 
 def quantities_of(kinds: Iterable[type[Cell]], own: OwnLosses) -> list[str]:
-    """Return what methods record of their own, if cells of these kinds may have one."""
+    """Return the quantities that methods record, if cells of these kinds may have a method."""
     trains = any(issubclass(kind, EncoderCell) for kind in kinds)
     files = [file.declared for file in own.values() if trains]
     return [q for one in files if isinstance(one, MethodDeclaration) for q in one.quantities]
 
 
 def declared_beside(suites: Path | None, own: OwnLosses) -> dict[str, Parameter]:
-    """Return the parameters of objectives, methods and metrics, by the names of the settings.
+    """Return the parameters of objectives, methods and metrics, by setting name.
 
     Args:
-        suites: the folder next to which metrics lie; None: there are none.
-        own: objectives and methods.
+        suites: the folder of suites, which may have metrics next to it; None without metrics.
+        own: objectives and methods by name.
 
     Raises:
-        SuiteError: something is wrong with the file of a metric.
+        SuiteError: the file of a metric is invalid.
     """
     known = {name: p for file in own.values() for name, p in file.declared.parameters.items()}
     if suites is None:
@@ -127,7 +128,7 @@ def declared_beside(suites: Path | None, own: OwnLosses) -> dict[str, Parameter]
 
 
 def setting_names(kind: type[Cell], declared: Iterable[str]) -> list[str]:
-    """Return the settings that a suite may give cells of a kind, declared parameters too."""
+    """Return the settings that a suite may set for a kind of cell, including parameters."""
     more = declared if issubclass(kind, EncoderCell) else []
     return list(dict.fromkeys([*kind.setting_names(), *more]))
 
@@ -141,16 +142,16 @@ def schemas_of(declared: Mapping[str, Parameter]) -> dict[str, dict[str, str]]:
 def with_own_loss(
     settings: Mapping[str, Any], own: OwnLosses, places: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the settings with all parameters of the objective, where it is one of these.
+    """Return the settings with all parameters of the objective, if it is in a file.
 
     Args:
-        settings: of one cell.
-        own: the objectives.
-        places: where in the file each setting stands.
+        settings: settings of one cell.
+        own: objectives by name.
+        places: key path of each setting in the file.
 
     Raises:
-        ValueError: a parameter is missing, not allowed, or that of another objective; or there is
-            no such objective.
+        ValueError: a parameter is missing, not allowed or belongs to another objective, or the
+            objective is unknown.
     """
     loss = settings.get("loss")
     file = own.get(str(loss))
@@ -176,10 +177,10 @@ def read_values(
     who: str,
     places: Mapping[str, str],
 ) -> dict[str, Value]:
-    """Return the value of each declared parameter, given or its default.
+    """Return the value of each declared parameter, or its default.
 
     Raises:
-        ValueError: one of them is missing or not allowed.
+        ValueError: a value is missing or not allowed.
     """
     values = {}
     for name, parameter in declared.items():
@@ -194,10 +195,10 @@ def read_values(
 
 
 def check_own_losses(cells: Iterable[Cell], own: OwnLosses) -> None:
-    """Check that cells have what the functions of their objectives take.
+    """Check that cells have all arguments of their objectives' functions.
 
     Raises:
-        ValueError: the first that does not, in one line.
+        ValueError: a cell lacks an argument.
     """
     for cell in cells:
         if isinstance(cell, EncoderCell) and cell.loss_file is not None:
@@ -211,15 +212,15 @@ def check_own_losses(cells: Iterable[Cell], own: OwnLosses) -> None:
 
 
 def check_given(cell: EncoderCell, who: str, arguments: Iterable[str]) -> None:
-    """Check that a cell has what a function takes.
+    """Check that a cell has all arguments of a function.
 
     Args:
-        cell: whose function it is.
-        who: words that name the function.
-        arguments: that it takes.
+        cell: the cell with the function.
+        who: name of the function, for the message.
+        arguments: arguments of the function.
 
     Raises:
-        ValueError: the first that the cell does not have, in one line.
+        ValueError: the cell lacks an argument.
     """
     compared = cell.negatives in ("batch", "queue") and cell.norm == "l2"
     with_all = cell.negatives == "batch" and cell.symmetric and cell.K is None

@@ -1,4 +1,4 @@
-"""Metrics in `evaluations/` and `records/` next to the suites, as settings of cells."""
+"""Users' metrics in `evaluations/` and `records/` next to the suites, as settings of cells."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -14,16 +14,16 @@ from bench.suites.own_losses import check_given, read_values
 def with_own_metrics(
     settings: Mapping[str, Any], suites: Path, places: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the settings with the digests of the files that they name, and all parameters.
+    """Return the settings with digests of named files, and with all parameters.
 
     Args:
-        settings: of one cell.
+        settings: settings of one cell.
         suites: the folder of the suite.
-        places: where in the file each setting stands.
+        places: key path of each setting in the file.
 
     Raises:
-        ValueError: a setting names no file, or a parameter is missing or not allowed.
-        SuiteError: something is wrong with a file.
+        ValueError: a named file does not exist, or a parameter is missing or not allowed.
+        SuiteError: a file is invalid.
     """
     found = dict(settings)
     for setting, folder in FOLDERS.items():
@@ -49,10 +49,10 @@ def with_own_metrics(
 
 
 def check_own_metrics(cells: Iterable[Cell], suites: Path) -> None:
-    """Check that cells have what the functions of their records take.
+    """Check that cells have all arguments of their records' functions.
 
     Raises:
-        ValueError: the first that does not, in one line.
+        ValueError: a cell lacks an argument.
     """
     for cell in cells:
         if isinstance(cell, EncoderCell) and cell.record is not None:

@@ -1,4 +1,4 @@
-"""A paper's file held against what cells have: its stated facts are compared by these names."""
+"""Checks of a paper's file against the settings of cells."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
@@ -35,19 +35,19 @@ Keys = tuple[int | str, ...]
 
 
 def faults_of(path: Path) -> tuple[PaperFile | None, list[Fault]]:
-    """Return what a paper's file says, None if it cannot be read; and all its faults.
+    """Return the content of a paper's file (None if unreadable) and all its errors.
 
     Raises:
-        PublishedError: it is missing or no YAML.
+        PublishedError: the file is missing or not YAML.
     """
     file, faults = read_file(path)
     return file, faults + (list(key_faults(file)) if file else [])
 
 
 def key_faults(file: PaperFile) -> Iterator[Fault]:
-    """Yield keys and quoted sources that name nothing, and stated values that no cell can have.
+    """Yield unknown keys, unknown quoted sources, and stated values that no cell can have.
 
-    Rows may have words of the paper's own: comparisons say which cells they belong to.
+    Rows may use the paper's own terms, because comparisons assign them to cells.
     """
     for i, artifact in enumerate(file.artifacts):
         yield from _in_stated(("artifacts", i, "setting"), artifact.setting)

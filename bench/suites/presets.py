@@ -1,10 +1,9 @@
-"""Methods as points: for each preset the value of every coordinate, and where it comes from.
+"""Presets of methods: the value of every setting and its source.
 
-Presets are data: those of the papers in `methods/*.yaml` here, those of other papers in
-`since/*.yaml`, those of installed plug-ins in the folders that they name as `bench.methods`,
-anybody's own in `<suites>/methods/*.yaml`. Their losses may be files, whose parameters are then
-coordinates too. A suite may override any coordinate. Nothing in the code depends on a preset's
-name: it is a label that does not enter a cell's id.
+Presets are YAML files: those of the five papers in `methods/*.yaml`, those of other papers in
+`since/*.yaml`, those of installed plug-ins in folders registered as `bench.methods`, and users' own
+in `<suites>/methods/*.yaml`. If a loss is in a file, its parameters are settings, too. A suite may
+override any setting. The preset's name is only a label; cell ids omit it.
 """
 
 from collections.abc import Mapping
@@ -45,11 +44,11 @@ _SHORT = "[value, source]"
 
 
 class Times(str):
-    """A number times another setting of the same cell, as text: `0.08 feature_dim`."""
+    """A multiple of another setting of the same cell, as text: `0.08 feature_dim`."""
 
     @classmethod
     def read(cls, value: Any) -> Any:
-        """Return the value, as one of these where it is a number before a setting's name."""
+        """Return the value, as `Times` if it is a number before a setting's name."""
         number, _, name = str(value).partition(" ")
         try:
             float(number)
@@ -59,14 +58,14 @@ class Times(str):
 
     @property
     def number(self) -> float:
-        """Return the factor of the other setting: 0.08 of `0.08 feature_dim`."""
+        """The factor: 0.08 for `0.08 feature_dim`."""
         return float(self.partition(" ")[0])
 
     def of(self, settings: Mapping[str, Any]) -> float:
         """Return the product.
 
         Raises:
-            ValueError: the other setting is missing or no number.
+            ValueError: the other setting is missing or not a number.
         """
         name = self.partition(" ")[2]
         other = settings.get(name)
@@ -76,7 +75,7 @@ class Times(str):
 
 
 class Coordinate(NamedTuple):
-    """The value of one setting, where it comes from, and what its sources state."""
+    """Value of one setting, its source, and the values that sources state."""
 
     value: Scalar
     source: str
@@ -85,7 +84,7 @@ class Coordinate(NamedTuple):
 
 
 class Preset(NamedTuple):
-    """A method of the literature as coordinates."""
+    """A published method as settings."""
 
     what: str
     coordinates: dict[str, Coordinate]
@@ -98,7 +97,7 @@ class Preset(NamedTuple):
 
     @property
     def settings(self) -> dict[str, Scalar]:
-        """The values alone."""
+        """The values without their sources."""
         return {name: coordinate.value for name, coordinate in self.coordinates.items()}
 
 
@@ -113,13 +112,13 @@ class _Written(Record):
 
 
 def load_presets(suites: Path) -> Mapping[str, Preset]:
-    """Return every preset by name: the papers', plug-ins', then those in `methods/` next to suites.
+    """Return all presets by name: those of papers, plug-ins and `methods/` next to suites.
 
     Args:
         suites: the folder of suite files.
 
     Raises:
-        SuiteError: in one line, whatever is wrong with a file.
+        SuiteError: a file is invalid.
     """
     add = partial(_add, own=own_losses(suites))
     return read_folder(suites / "methods", _installed_presets(), add)
@@ -217,22 +216,22 @@ def _entries(path: Path, known: Mapping[str, Preset]) -> dict[str, _Written]:
 
 
 def elsewhere() -> dict[str, str]:
-    """Return the methods of published rows that have no preset, with the reason."""
+    """Return the methods of published rows without a preset, with the reason."""
     named: dict[str, str] = load_yaml(_HERE / "not_presets.yaml", SuiteError)
     return named
 
 
 def filled(settings: dict[str, Any], known: Mapping[str, Preset]) -> dict[str, Any]:
-    """Return the settings with those of the preset that `method` names; explicit ones win.
+    """Return the settings merged with the preset named by `method`; explicit ones override.
 
-    Where a setting overrides an axis of the preset, what the preset needed for it is dropped.
+    If a setting overrides an axis of the preset, the preset's dependent settings are dropped.
 
     Args:
-        settings: those of one cell, as a suite gives them.
+        settings: settings of one cell in a suite.
         known: presets by name.
 
     Raises:
-        ValueError: `method` names no preset.
+        ValueError: the preset named by `method` does not exist.
     """
     method = settings.get("method")
     if method is None:
@@ -253,7 +252,7 @@ def filled(settings: dict[str, Any], known: Mapping[str, Preset]) -> dict[str, A
 
 
 def resolved(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings with the numbers that those written as `Times` stand for.
+    """Return the settings with each `Times` replaced by its number.
 
     Raises:
         ValueError: as for `Times.of`.
@@ -287,16 +286,15 @@ def _followed(merged: dict[str, Any]) -> dict[str, Any]:
 
 
 def stated_of(label: str, preset: Preset) -> dict[str, dict[str, Any]]:
-    """Return what is stated of each setting that the preset names itself, by who states it.
+    """Return the stated values of the preset's own settings, by source.
 
-    What the preset's file says of a setting counts; where it is silent, the recorded facts of the
-    protocols that the preset lists in `recorded` do. A protocol whose source is the released code
-    speaks for `code`, every other one for `paper`. What is stated of some cells alone counts where
-    the preset has the settings of `when`.
+    Values in the preset's file come first. For other settings, the facts of the protocols listed in
+    `recorded` are used. Protocols from released code count as `code`, all others as `paper`.
+    Statements on some cells only apply if the preset has the settings in `when`.
 
     Raises:
-        PublishedError: `recorded` names no paper or none of its protocols.
-        SuiteError: it is not `paper/protocol`.
+        PublishedError: a paper or protocol in `recorded` does not exist.
+        SuiteError: an entry of `recorded` is not `paper/protocol`.
     """
     facts = _recorded(label, preset)
     return {
@@ -322,7 +320,7 @@ def _recorded(label: str, preset: Preset) -> dict[str, dict[str, Any]]:
 
 
 def departs(value: Scalar, stated: Any) -> bool:
-    """Return whether a value is not as stated; null states that the setting is not used."""
+    """Return whether a value differs from the stated one; null states "not used"."""
     return value is not None if stated is None else not agrees(value, stated)
 
 
@@ -334,24 +332,25 @@ def read_coordinate(
     of_paper: bool = True,
     file: LossFile | None = None,
 ) -> Coordinate:
-    """Return a setting of a preset as its file has it, checked.
+    """Check a setting in a preset's file and return it.
 
     A value may be a number times another setting: `0.08 feature_dim`.
 
-    `[value, source]`: in a file of the papers' methods the value is the paper's, unless it is null;
-    in one's own nobody else is said to state it. A mapping has `ours` and
-    `source`, what `paper` and `code` have where they state it, and `why` where one of them differs.
+    The form is `[value, source]` or a mapping. With `[value, source]` in a file of the papers'
+    methods, the paper states the value unless it is null. In a user's own file, no source states
+    it. A mapping has `ours` and `source`, optional stated values `paper` and `code`, and `why` if
+    one of these differs.
 
     Args:
-        name: of the setting.
-        written: what the file has.
+        name: name of the setting.
+        written: content of the file.
         key_path: file and key path, for messages.
-        of_paper: whether the file is of the papers' methods.
-        file: of the method's loss, if it is in one; its parameters are coordinates too.
+        of_paper: whether the file is one of the papers' methods.
+        file: file of the method's loss, if any; its parameters are settings, too.
 
     Raises:
-        SuiteError: there is no such setting, a value is not allowed, it has no source, or `why` is
-            missing or explains nothing.
+        SuiteError: the setting is unknown, a value is not allowed, the source is missing, or `why`
+            is missing or unnecessary.
     """
     known = [*COORDINATES, *(file.declared.parameters if file else ())]
     if name not in known:

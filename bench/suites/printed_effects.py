@@ -1,11 +1,11 @@
-"""Which cells belong to published rows, and what these say of an effect.
+"""Cells of published rows, and the effects that these rows show.
 
-An effect is the difference of two rows, or a gain printed as one number.
+An effect is the difference between two rows, or a gain printed as one number.
 
-A comparison names the `baseline` that its rows' effects are taken over, in settings of cells. A
-row's partner is the row of the same metric whose cells have these settings instead and are like its
-own in all else: of the same artifact, or of another one that the suite compares. What a comparison
-prints with `gain_over` is an effect by itself.
+A comparison defines the `baseline` of its rows' effects, as settings of cells. A row's partner has
+the same metric, and its cells differ only in having these settings. It may be in the same artifact
+or in another one that the suite compares. Rows of a comparison with `gain_over` are effects
+themselves.
 """
 
 from collections.abc import Collection, Sequence
@@ -24,7 +24,7 @@ Partners = dict[tuple[str, str], dict[str, PublishedValue]]  # by metric, settin
 
 @dataclass(frozen=True)
 class PrintedEffect:
-    """An effect as a paper prints it, and the cells that would measure it."""
+    """A published effect, and the cells that measure it."""
 
     comparison: Comparison
     value: PublishedValue
@@ -34,30 +34,30 @@ class PrintedEffect:
 
     @property
     def of(self) -> Settings:
-        """What the cells of the row have instead of that."""
+        """Settings of the row's cells that replace those of the baseline."""
         return {name: self.settings[name] for name in self.over if name in self.settings}
 
     @property
     def number(self) -> float:
-        """How far the row lies above its partner."""
+        """Difference between the row and its partner."""
         value, base = self.value.value or 0.0, self.base.value if self.base else None
         return round(value - (base or 0.0), self.decimals)
 
     @property
     def half_unit(self) -> float:
-        """How much of it the rounding of published numbers may have hidden."""
+        """Maximum error of the effect from rounding of published numbers."""
         return self.value.half_unit + (self.base.half_unit if self.base else 0.0)
 
     @property
     def decimals(self) -> int:
-        """With how many decimals it is printed."""
+        """Number of printed decimals."""
         return max(self.value.decimals, self.base.decimals if self.base else 0)
 
 
 def printed_effects(suite: Suite, paper: Paper) -> list[PrintedEffect]:
-    """Return the effects that the suite's published rows have, in the order of its comparisons.
+    """Return the effects of the suite's published rows, in the order of its comparisons.
 
-    A row that is printed as a bound, is a baseline itself or has no partner has none.
+    Rows that are bounds or baselines, or have no partner, have no effect.
     """
     points = printed_points(suite, paper)
     partners: Partners = {}
@@ -70,7 +70,7 @@ def printed_effects(suite: Suite, paper: Paper) -> list[PrintedEffect]:
 
 
 def printed_points(suite: Suite, paper: Paper) -> ComparedPoints:
-    """Return the published numbers that are compared with a metric of cells, and by what."""
+    """Return the published numbers that are compared with a metric, and their comparisons."""
     metrics = CELLS[suite.experiment].metrics
     return [
         (comparison, value)
@@ -82,12 +82,12 @@ def printed_points(suite: Suite, paper: Paper) -> ComparedPoints:
 
 
 def is_spoken_of(value: PublishedValue, comparison: Comparison, metrics: Collection[str]) -> bool:
-    """Return whether the comparison takes the published row.
+    """Return whether the comparison uses the published row.
 
     Args:
         value: the published row.
-        comparison: of its artifact.
-        metrics: of the cells; rows of the others among them are left out.
+        comparison: a comparison of its artifact.
+        metrics: metrics of the cells; rows with other metrics are excluded.
     """
     if value.metric in metrics and value.metric != comparison.metric:
         return False
@@ -99,11 +99,11 @@ def is_spoken_of(value: PublishedValue, comparison: Comparison, metrics: Collect
 
 
 def wanted_settings(value: PublishedValue, comparison: Comparison, suite: Suite) -> Settings:
-    """Return the settings of the cells that belong to a published row.
+    """Return the settings of the cells of a published row.
 
     Args:
         value: the published value, with the settings of its row.
-        comparison: the block of the suite that it belongs to.
+        comparison: the comparison of the suite that uses it.
         suite: the suite.
     """
     return dict(comparison.where) | {

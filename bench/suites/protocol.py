@@ -1,4 +1,4 @@
-"""Whether a cell follows the published protocol: computed setting by setting, never declared."""
+"""Agreement of a cell with the published protocol, computed setting by setting."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -20,7 +20,7 @@ _OF_EVALUATIONS = {"linear": "linear", "knn_": "knn"}
 
 
 class Departure(NamedTuple):
-    """A stated setting that cells do not have as stated."""
+    """A setting in which cells deviate from the paper's statement."""
 
     name: str
     mine: list[str]  # the values of cells; none where they have no such setting
@@ -29,17 +29,17 @@ class Departure(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The deviation in words."""
+        """The deviation, as text."""
         if not self.mine:
             return f"{self.name} {self.stated} is published, no cell has this setting"
         return f"{self.name} {', '.join(self.mine)}, published {self.stated}"
 
 
 def stated_settings(suite: Suite, paper: Paper, artifact: Artifact) -> list[Statement]:
-    """Return what the paper states for every row of an artifact, under this suite's names.
+    """Return the paper's statements on all rows of an artifact, with the suite's names.
 
-    Later statements count before earlier ones. What the rows state themselves is left out, since a
-    cell belongs to a row only if it agrees there.
+    Later statements override earlier ones. Settings in the rows are omitted, because a cell matches
+    a row only if it agrees with them.
 
     Args:
         suite: the suite, with its names of protocols.
@@ -58,7 +58,7 @@ def stated_settings(suite: Suite, paper: Paper, artifact: Artifact) -> list[Stat
 
 
 def stated_of(known: Mapping[str, Any], statements: Sequence[Statement]) -> dict[str, Any]:
-    """Return what is stated of a cell with these facts; later statements count."""
+    """Return the statements on a cell with these facts; later ones override earlier ones."""
     stated: dict[str, Any] = {}
     for statement in statements:
         if all(agrees(known.get(key), value) for key, value in statement.when.items()):
@@ -69,12 +69,12 @@ def stated_of(known: Mapping[str, Any], statements: Sequence[Statement]) -> dict
 def stated_concerning(
     known: Mapping[str, Any], statements: Sequence[Statement], metric: str | None
 ) -> dict[str, Any]:
-    """Return what is stated and can differ: no remarks, nothing of an evaluation not compared.
+    """Return the statements that can differ, without remarks and other evaluations.
 
     Args:
-        known: the facts of a cell, or of a number that others measured.
-        statements: of the paper, see `stated_settings`.
-        metric: the one compared; None: any.
+        known: facts about a cell, or about a number of another project.
+        statements: statements of the paper, see `stated_settings`.
+        metric: the compared metric; None means any.
     """
     remarks = remark_keys()
     return {
@@ -87,17 +87,17 @@ def stated_concerning(
 def departures(
     cell: Cell, statements: Sequence[Statement], metric: str | None = None
 ) -> list[Departure]:
-    """Return each stated setting that the cell does not have as stated.
+    """Return each stated setting in which the cell deviates.
 
-    A setting that the paper states and that no cell has is a deviation too; what a paper does not
-    state, or states as null, cannot differ, nor can remarks. How a value may be stated stands in
-    `bench/suites/agreement.py`.
+    A stated setting that cells cannot have is also a deviation. Settings that are not stated, or
+    stated as null, and remarks cannot deviate. `bench/suites/agreement.py` describes the forms of
+    stated values.
 
     Args:
         cell: the cell.
-        statements: of the paper, see `stated_settings`.
-        metric: the one compared; the protocol of another evaluation does not concern it. None:
-            any that the cell has.
+        statements: statements of the paper, see `stated_settings`.
+        metric: the compared metric; protocols of other evaluations are ignored. None means all
+            metrics of the cell.
     """
     known, result = facts(cell), []
     concerning = stated_concerning(known, statements, metric)
@@ -115,10 +115,10 @@ def departures(
 
 
 def check_scale(suite: Suite, scale: str, cells: Sequence[Cell], paper: Paper) -> None:
-    """Refuse a scale whose declared protocol is not what its cells have.
+    """Check that a scale's declared protocol agrees with its cells.
 
-    What no cell can have as stated does not refuse `published`, since no suite could choose it. It
-    keeps values from being compared all the same, and page and plan name it.
+    Stated settings that cells cannot have do not prevent `published`, because no suite could choose
+    them. They still prevent comparisons of values, and pages and plans list them.
 
     Args:
         suite: the suite.
@@ -127,8 +127,8 @@ def check_scale(suite: Suite, scale: str, cells: Sequence[Cell], paper: Paper) -
         paper: the paper with its protocols.
 
     Raises:
-        SuiteError: `published` is declared and every cell deviates from the paper in a setting that
-            it could have as stated; or `reduced`, the paper names its data, and no cell deviates.
+        SuiteError: `published` is declared, but every cell deviates in a setting that it could have
+            as stated. Or `reduced` is declared, the paper names its data, and no cell deviates.
     """
     declared = suite.scales[scale].protocol
     stated = [

@@ -1,4 +1,4 @@
-"""How cells are trained, in a few words: what `bench plan` prints of them."""
+"""Short descriptions of how cells are trained, for `bench plan`."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -23,14 +23,14 @@ SIZE_FREE = ("adam", "adamw", "lars", "muon")
 
 
 def recipes_of(cells: Sequence[Cell]) -> list[Json]:
-    """Return each distinct recipe of cells that train something, with the number of its cells."""
+    """Return each distinct recipe of training cells, with the number of cells."""
     trained = (cell for cell in without_baselines(cells) if vars(cell).get(TRAINED_BY))
     found = per_point(trained, lambda cell: tuple((n, vars(cell).get(n)) for n in RECIPE))
     return [{"settings": dict(recipe), "cells": n} for recipe, n in Counter(found).items()]
 
 
 def recipe_text(recipe: Json) -> str:
-    """Return a recipe in words; what it does not have is left out."""
+    """Return a recipe as text, without unused settings."""
     used = {name: v for name, v in recipe["settings"].items() if v not in (None, 0)}
     words = [RECIPE[name].format(value_text(value)) for name, value in used.items()]
     if used[TRAINED_BY] in SIZE_FREE:
@@ -39,7 +39,7 @@ def recipe_text(recipe: Json) -> str:
 
 
 def view_texts(cells: Sequence[Cell]) -> list[str]:
-    """Return the augmentations of cells, each set once, without those that are never applied."""
+    """Return the distinct augmentations of cells, without operations that are never applied."""
     lines = {}
     for shown in dict.fromkeys(map(views_of, without_baselines(cells))):
         known = view_facts(*shown) if shown else {}

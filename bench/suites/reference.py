@@ -1,4 +1,4 @@
-"""What a suite may say: the JSON schema of its file, and every setting of `pretrain` in words."""
+"""Reference of suite files: the JSON schema, and descriptions of all settings of `pretrain`."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -44,7 +44,7 @@ _WORDS = {int: "whole number", float: "number", str: "text", bool: "true or fals
 
 
 class Setting(NamedTuple):
-    """One setting, in words."""
+    """Description of one setting."""
 
     axis: str
     name: str
@@ -54,7 +54,7 @@ class Setting(NamedTuple):
 
 
 def settings_reference() -> list[Setting]:
-    """Return every setting in the order of the axes; labels say so."""
+    """Return every setting in the order of the axes; labels are marked."""
     return [
         Setting(axis, name, field_values(field), _default(field), _what(name, field))
         for axis, record in AXES.items()
@@ -63,7 +63,7 @@ def settings_reference() -> list[Setting]:
 
 
 def field_values(field: FieldInfo) -> str:
-    """Return which values a field takes, in words."""
+    """Return the allowed values of a field, as text."""
     extra = field.json_schema_extra
     if isinstance(extra, dict) and isinstance(extra.get("enum"), list):
         return ", ".join(map(str, extra["enum"]))  # type: ignore[arg-type]
@@ -105,10 +105,10 @@ def _what(name: str, field: FieldInfo) -> str:
 
 
 def suite_schema(suites: Path | None = None) -> dict[str, Any]:
-    """Return the schema: a suite's keys, and for each experiment the settings it takes.
+    """Return the JSON schema: a suite's keys, and the settings of each experiment.
 
     Args:
-        suites: the folder of suites; parameters of objectives and metrics there are settings too.
+        suites: the folder of suites; parameters of its objectives and metrics are settings, too.
     """
     own = own_losses(suites) if suites else {}
     declared = declared_beside(suites, own)

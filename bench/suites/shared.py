@@ -1,8 +1,8 @@
-"""What many suites share, by name: scales and sets of assumptions.
+"""Named parts that suites share: scales and sets of assumptions.
 
-Both are data: the project's in `scales/*.yaml` and `assumed/*.yaml` here, anybody's own in the
-folders `scales` and `assumed` next to the suites. A suite takes an entry by `like: NAME` and adds
-what it changes. `presets.py` reads methods from their folders in the same way.
+Both are YAML files: bench's own in `scales/*.yaml` and `assumed/*.yaml`, users' own in the folders
+`scales` and `assumed` next to the suites. A suite uses an entry with `like: NAME` and adds its
+changes.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -37,9 +37,9 @@ _HERE = Path(__file__).parent
 
 
 class SharedScaleEntry(Record):
-    """A shared scale as its file has it: whole, or a change of the one that `like` names.
+    """A shared scale in a file, complete or as changes to the one named by `like`.
 
-    Its own keys win over those of the other, under `fixed` and `why` setting by setting.
+    Its own keys override those of the other. `fixed` and `why` are merged setting by setting.
     """
 
     model_config = ConfigDict(
@@ -72,7 +72,7 @@ class SharedScaleEntry(Record):
         return self
 
     def over(self, base: SharedScale | None) -> SharedScale:
-        """Return the scale as a change of `base`; None: unchanged."""
+        """Return the scale with the changes applied to `base`, or unchanged if `base` is None."""
         inherited = base.model_dump() if base else {}
         changes = self.model_dump(include={"what", "protocol", "seeds"}, exclude_none=True)
         reasons = {k: v for k, v in inherited.get("why", {}).items() if k not in self.fixed}
@@ -83,14 +83,14 @@ class SharedScaleEntry(Record):
 
 
 class Assumptions(NamedTuple):
-    """Settings that a paper leaves open, and notes that hold wherever they are assumed."""
+    """Settings that a paper leaves open, and notes that apply wherever they are used."""
 
     settings: dict[str, Assumption]
     notes: list[str]
 
 
 class AssumedEntry(Record):
-    """Assumptions, in addition to those of the sets that `like` names."""
+    """Assumptions, in addition to those of the sets named by `like`."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, Assumption]
@@ -99,14 +99,14 @@ class AssumedEntry(Record):
     notes: Notes = []  # shown on the pages of all suites that take the set
 
     def own(self) -> dict[str, Assumption]:
-        """Return the settings that the entry gives itself."""
+        """Return the entry's own settings."""
         return dict(self.__pydantic_extra__)
 
     def shared(self, known: Mapping[str, Assumptions], key_path: str) -> Assumptions:
-        """Return what the sets that `like` names give; of a setting in several the last counts.
+        """Return the settings of the sets named by `like`; later sets override earlier ones.
 
         Raises:
-            SuiteError: there is no such set; `key_path`, with the file, begins the line.
+            SuiteError: a set does not exist; the message starts with `key_path`.
         """
         names = [self.like] if isinstance(self.like, str) else self.like or []
         sets = [named(name, known, f"{key_path}.like", "set of assumptions") for name in names]
@@ -115,40 +115,40 @@ class AssumedEntry(Record):
 
 
 def load_shared_scales(suites: Path) -> Mapping[str, SharedScale]:
-    """Return every shared scale by name: the project's, then those in `scales/` next to the suites.
+    """Return all shared scales by name: bench's own, then those next to the suites.
 
     Raises:
-        SuiteError: in one line, whatever is wrong with a file.
+        SuiteError: a file is invalid.
     """
     return read_folder(suites / "scales", shipped_scales(), _add_scales)
 
 
 def load_assumptions(suites: Path) -> Mapping[str, Assumptions]:
-    """Return every set of assumptions by name: the project's, then those in `assumed/` there.
+    """Return all sets of assumptions by name: bench's own, then those next to the suites.
 
     Raises:
-        SuiteError: in one line, whatever is wrong with a file.
+        SuiteError: a file is invalid.
     """
     return read_folder(suites / "assumed", shipped_assumptions(), _add_assumptions)
 
 
 @cache
 def shipped_scales() -> Mapping[str, SharedScale]:
-    """Return the project's shared scales by name."""
+    """Return bench's own shared scales by name."""
     return read_folder(_HERE / "scales", {}, _add_scales)
 
 
 @cache
 def shipped_assumptions() -> Mapping[str, Assumptions]:
-    """Return the project's sets of assumptions by name."""
+    """Return bench's own sets of assumptions by name."""
     return read_folder(_HERE / "assumed", {}, _add_assumptions)
 
 
 def named(name: str, known: Mapping[str, Built], key_path: str, noun: str) -> Built:
-    """Return the entry of that name.
+    """Return the entry with this name.
 
     Raises:
-        SuiteError: there is none; `key_path`, with the file, begins the line.
+        SuiteError: the entry does not exist; the message starts with `key_path`.
     """
     if name not in known:
         raise SuiteError(f"{key_path}: no {noun} '{name}'. {choices(name, list(known))}")
@@ -158,15 +158,15 @@ def named(name: str, known: Mapping[str, Built], key_path: str, noun: str) -> Bu
 def read_folder(
     folder: Path, before: Mapping[str, Built], add: Callable[[Path, dict[str, Built]], None]
 ) -> Mapping[str, Built]:
-    """Return what is known by name once the YAML files of a folder are added, in their order.
+    """Return the known entries with those of a folder's YAML files added, in file order.
 
     Args:
-        folder: may be missing.
-        before: what is known before.
-        add: adds what a file holds, which may build on what is known by then.
+        folder: the folder, which may be missing.
+        before: entries known before.
+        add: function that adds the content of a file, which may refer to entries known by then.
 
     Raises:
-        SuiteError: in one line, whatever is wrong with a file.
+        SuiteError: a file is invalid.
     """
     known = dict(before)
     for path in yaml_files(folder):
@@ -180,7 +180,7 @@ def read_entries(
     """Return the entries of a file by name.
 
     Raises:
-        SuiteError: in one line, whatever is wrong with the file, or a name that is known already.
+        SuiteError: the file is invalid, or a name already exists.
     """
     data = load_yaml(path, SuiteError)
     try:
@@ -212,10 +212,10 @@ def _add_assumptions(path: Path, known: dict[str, Assumptions]) -> None:
 
 
 def check_known(keys: Iterable[str], known: list[str], key_path: str) -> None:
-    """Refuse keys that are not known.
+    """Check that all keys are known.
 
     Raises:
-        SuiteError: one is not; `key_path`, with the file, begins the line.
+        SuiteError: a key is unknown; the message starts with `key_path`.
     """
     for key in keys:
         if key not in known:

@@ -1,4 +1,4 @@
-"""What comes with bench itself: its suites, and the reference results."""
+"""Suites and reference results that are part of the package."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ HERE = Path("suites")
 
 
 def shipped_suites() -> Path:
-    """Return the folder of bench's own suites: inside an installed package, or of the checkout."""
+    """Return the folder of bench's own suites, in the installed package or the checkout."""
     return _shipped("suites", "suites")
 
 
@@ -27,15 +27,15 @@ def _shipped(inside: str, beside: str) -> Path:
 
 
 def default_suites() -> Path:
-    """Return `./suites` if there is such a folder, else that of bench's own suites."""
+    """Return `./suites` if it exists, else the folder of bench's own suites."""
     return HERE if HERE.is_dir() else shipped_suites()
 
 
 def copy_suites(to: Path) -> int:
-    """Copy bench's own suites into a new folder, which appears whole; return how many they are.
+    """Copy bench's own suites atomically into a new folder; return their number.
 
     Raises:
-        SuiteError: the folder holds something already.
+        SuiteError: the folder is not empty.
     """
     if to.is_symlink() or (to.exists() and not (to.is_dir() and not any(to.iterdir()))):
         raise SuiteError(f"{to}: exists and is not empty; nothing was copied")

@@ -1,4 +1,4 @@
-"""A suite as a scale shows it: another metric replaces one without headroom."""
+"""A suite adapted to a scale: metrics without headroom are replaced."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ from bench.suites.suite import MeasuredTable, Suite
 
 
 def with_stand_ins(suite: Suite, scale: str) -> Suite:
-    """Return the suite with the tables and figures of a scale.
+    """Return the suite with the replaced metrics in tables and figures of a scale.
 
-    Figures draw a metric's stand-in, tables show both; checks keep the paper's metric, and
-    `analysis/claims.py` says what each was judged by. A stand-in is measured once, after training;
-    a figure over training therefore draws the paper's metric, and its title says so.
+    Figures draw the replacement and tables show both metrics. A replacement is measured once, after
+    training, so figures over training draw the paper's metric and say so in their titles. Checks
+    keep the paper's metric; `analysis/claims.py` reports the metric that each check used.
     """
     stand_in = suite.scales[scale].stand_in
     if stand_in is None:

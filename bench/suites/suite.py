@@ -1,6 +1,6 @@
-"""Records of a suite, with shared scales, shared assumptions and comparison blocks filled in.
+"""Records of a suite, with shared scales, assumptions and comparison blocks filled in.
 
-`load.py` reads them from files; `expand.py` makes cells of them.
+`load.py` reads them from files. `expand.py` creates cells from them.
 """
 
 from collections import Counter
@@ -65,7 +65,7 @@ def _check_lists(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def refuse_columns(data: Any) -> Any:
-    """Refuse `zip`, which listed the values of each setting in a column of its own.
+    """Raise ValueError for the removed key `zip`.
 
     Raises:
         ValueError: the mapping has the key.
@@ -92,7 +92,7 @@ def _with_both(check: Any) -> Any:
 
 @dataclass(frozen=True)
 class OneOrMore:
-    """Marks a list whose only entry may stand in the file without the list."""
+    """Marker for a list that may be written as a single entry."""
 
     entry: type = dict
 
@@ -140,16 +140,16 @@ Exclusions = Annotated[list[PointRow], Field(max_length=100)]
 
 
 class Assumption(Record):
-    """A setting that the paper leaves open: the value chosen here, and why."""
+    """A setting that the paper leaves open: the chosen value and the reason."""
 
     value: Scalar  # the value chosen
     why: str  # the reason, shown on the page of the suite
 
 
 class Block(Record):
-    """One grid of a suite: settings that all its cells share, axes, and points.
+    """One grid of a suite: common settings, axes and rows of settings.
 
-    Where it gives no `grid`, `points` or `exclude` of its own, the suite's count.
+    Without its own `grid`, `points` or `exclude`, those of the suite are used.
     """
 
     experiment: str | None = None  # if it differs from the suite's
@@ -162,7 +162,7 @@ class Block(Record):
 
 
 class StandIn(Record):
-    """Metrics that a scale judges instead of the paper's, where those have no room there."""
+    """Metrics that replace the paper's at a scale where these have no headroom."""
 
     what: str  # what they are, shown behind the titles of tables and figures
     metrics: Annotated[dict[str, str], Field(min_length=1)]  # by the paper's metric
@@ -170,7 +170,7 @@ class StandIn(Record):
 
 
 class SharedScale(Record):
-    """A scale that many suites use by its name; it knows nothing of a suite's axes."""
+    """A named scale for many suites, independent of a suite's axes."""
 
     what: str
     protocol: ProtocolKind
@@ -184,12 +184,11 @@ class SharedScale(Record):
 
 
 class Scale(SharedScale):
-    """The same suite at another size, as what it changes.
+    """A size of the run, as changes to the suite.
 
-    `shared` holds the settings of the shared scale that `like` names. They replace the suite's
-    own, fixed or assumed. They replace neither an axis (of the suite or of this scale) nor what a
-    row of `points` gives nor what this scale fixes itself. Settings that the experiment does not
-    have are ignored.
+    `shared` has the settings of the shared scale named by `like`. They replace fixed and assumed
+    settings of the suite. They do not replace axes, settings in rows of `points`, or settings that
+    this scale fixes. Settings that the experiment lacks are ignored.
     """
 
     like: str | None = None
@@ -200,12 +199,12 @@ class Scale(SharedScale):
 
     @property
     def no_verdict(self) -> str | None:
-        """Why nothing is judged by what is measured at this scale; None: claims are."""
+        """Reason why this scale gives no verdicts; None if it does."""
         return self.unjudged or (None if self.judged else ONLY_RUNS)
 
 
 class Layout(Record):
-    """How the paper prints the table: which settings are rows and which one is the column."""
+    """Layout of the paper's table: settings of rows and the setting of columns."""
 
     rows: list[str]  # settings
     columns: str | None = None  # a setting
@@ -213,7 +212,7 @@ class Layout(Record):
 
 
 class RowsAndCells(Record):
-    """Which published rows are compared with which cells."""
+    """Assignment of published rows to cells."""
 
     rows: dict[str, Scalar | list[Scalar]] = {}  # only the printed rows with these values
     where: Settings = {}  # only the cells with these settings
@@ -223,11 +222,11 @@ class RowsAndCells(Record):
 
 
 class Comparison(RowsAndCells):
-    """How the published rows of an artifact map on cells.
+    """How the published rows of an artifact correspond to cells.
 
-    A published row and a cell belong together where every setting that both name is equal. Axes
-    that the row does not name are readings, each compared by itself. How far off still counts as
-    the same stands in bench/papers/tolerances.yaml.
+    A published row and a cell match if all settings that both name are equal. Axes that the row
+    does not name are interpretations, which are compared separately. Tolerances are in
+    bench/papers/tolerances.yaml.
     """
 
     artifact: str
@@ -241,16 +240,16 @@ class Comparison(RowsAndCells):
 
     @property
     def over(self) -> str | None:
-        """The axis over which a seed's cells give one number, if any."""
+        """The axis over which the cells of a seed give one number, if any."""
         return self.argmax or self.std_over
 
     def key_path(self, key: str) -> str:
-        """Return where in the file a key of the comparison stands, such as `where.dataset`."""
+        """Return the key path of a key in the comparison, such as `where.dataset`."""
         return self.key_paths.get(key, f"{self.block}.{key}")
 
 
 class TableBase(Record):
-    """Which cells a table shows, and in which order."""
+    """Selection and order of cells in a table."""
 
     rows: Annotated[list[str], Field(min_length=1)]  # settings; others that tell cells apart
     # follow them, so means are over seeds alone
@@ -261,14 +260,14 @@ class TableBase(Record):
 
 
 class MeasuredTable(TableBase):
-    """A table of what was measured, at any scale: means over seeds with their intervals."""
+    """A table of measured values at any scale: means over seeds with intervals."""
 
     title: str  # with the unit
     metric: str  # of the cells' summaries
 
 
 class SuiteBase(Record):
-    """Keys of a suite file as they stand: all except scales, claims, tables and comparisons."""
+    """Keys of a suite file, except scales, claims, tables and comparisons."""
 
     name: Name  # the name of the file without its ending
     title: str  # one line that says what is measured
@@ -294,7 +293,7 @@ class SuiteBase(Record):
 
 
 class Suite(SuiteBase):
-    """A named grid that regenerates artifacts of one paper."""
+    """A named grid that reruns artifacts of one paper."""
 
     scales: dict[Name, Scale]
     assumed: dict[str, Assumption] = {}  # settings that the paper leaves open
@@ -304,38 +303,38 @@ class Suite(SuiteBase):
     tables: list[MeasuredTable] = []  # what `bench show` and the report list
 
     def notes_at(self, scale: str) -> list[str]:
-        """Return the notes on the suite and on one of its scales."""
+        """Return the notes on the suite and on one scale."""
         return [*self.notes, *self.scales[scale].notes]
 
     def all_notes(self) -> list[str]:
-        """Return every note; those on a scale or a claim begin with its name."""
+        """Return every note; notes on a scale or claim start with its name."""
         of_scales = [f"{n} scale: {note}" for n, s in self.scales.items() for note in s.notes]
         of_claims = [f"`{n}`: {note}" for n, notes in self.claim_notes.items() for note in notes]
         return [*self.notes, *of_scales, *of_claims]
 
     def notes_on(self, claim: str, scale: str) -> list[str]:
-        """Return the notes on a claim, and those of the suite and the scale that name it."""
+        """Return the notes on a claim, including those of the suite and scale that name it."""
         named = [note for note in self.notes_at(scale) if f"`{claim}`" in note]
         return [*self.claim_notes.get(claim, []), *named]
 
 
 def point_lists(points: Points | None) -> list[list[PointRow]]:
-    """Return the lists of rows of which each cell has one of each."""
+    """Return the lists of rows; each cell has one row of each list."""
     lists = [entry for entry in points or [] if isinstance(entry, list)]
     rows = [entry for entry in points or [] if isinstance(entry, dict)]
     return lists + ([rows] if rows else [])
 
 
 def rows_of(row: PointRow) -> Iterator[Settings]:
-    """Yield the rows that a row stands for: one for each combination of its listed values."""
+    """Yield the rows that a row with lists defines: one per combination of values."""
     values = [value if isinstance(value, list) else [value] for value in row.values()]
     return (dict(zip(row, choice, strict=True)) for choice in product(*values))
 
 
 def axis_values(suite: Suite) -> dict[str, set[Scalar]]:
-    """Return each value that a setting has in the suite's own grids, fixed ones included.
+    """Return each value of a setting in the suite's own grids, including fixed ones.
 
-    Scales may change them.
+    Scales may change these values.
     """
     values_of: dict[str, set[Scalar]] = {}
     blocks: list[Suite | Block] = [suite, *suite.grids]

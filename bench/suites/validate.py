@@ -1,4 +1,4 @@
-"""A suite held against the paper it names: do its artifacts, claims and rows exist?"""
+"""Checks of a suite against its paper: artifacts, claims and rows must exist."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
@@ -26,11 +26,10 @@ NamedChecks = list[tuple[str, str | None, list[str]]]
 
 
 def check_suite(suite: Suite, path: Path) -> Paper:
-    """Return the suite's paper.
+    """Check the suite against its paper and return the paper.
 
     Raises:
-        SuiteError: with the place in the file, for a paper, artifact, claim, protocol or row key
-            that does not exist.
+        SuiteError: a paper, artifact, claim, protocol or row key does not exist.
     """
     if suite.paper is None:
         _check_names(suite, path)
@@ -72,19 +71,18 @@ def check_suite(suite: Suite, path: Path) -> Paper:
 
 
 def check_chosen(suite: Suite, path: Path, scales: Iterable[Sequence[Cell]]) -> None:
-    """Refuse what chooses cells by their settings and finds none at any scale.
+    """Check that each selection of cells matches a cell of some scale.
 
-    A data set that no scale has may be named: what names it waits for one.
+    Data sets that no scale has are allowed.
 
     Args:
         suite: the suite.
-        path: its file, for error lines.
-        scales: the cells of each scale, one seed of each point; none is asked for after the last
-            one that is needed.
+        path: file of the suite, for error messages.
+        scales: cells of each scale, one seed per configuration; read only as far as needed.
 
     Raises:
-        SuiteError: a comparison, check, table or figure asks for cells that are not there, or for
-            a metric of the user's own that no cell names.
+        SuiteError: a comparison, check, table or figure selects cells that do not exist, or a
+            user's metric that no cell names.
     """
     pending: list[_Choice | _OwnMetric]
     pending = [_Choice(at, named) for at, named in _choices_of_cells(suite)]

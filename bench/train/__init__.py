@@ -1,1 +1,1 @@
-"""The training loop and its checkpoints."""
+"""Training loops, optimisers and checkpoints."""

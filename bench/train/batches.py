@@ -1,4 +1,4 @@
-"""Batches of views, the same whenever they are asked for: keyed by seed, epoch and place."""
+"""Batches of views, reproducible from seed, epoch and index."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -16,7 +16,7 @@ from bench.train.sources import EVERY, ImageCell, ImageSource
 
 
 class DrawnBy(NamedTuple):
-    """What batches are drawn by, instead of a cell."""
+    """Settings for drawing batches, instead of a cell."""
 
     seed: int  # of the order and of the views
     batch_size: int  # images encoded together
@@ -25,9 +25,9 @@ class DrawnBy(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Views of some images, normalised, (N, 3, H, W) each; which images, and their labels.
+    """Normalised views of some images, (N, 3, H, W) each, with image indices and labels.
 
-    On several ranks the views are those of this rank's rows, everything else is of all of them.
+    With several ranks, views cover only this rank's rows; everything else covers all rows.
     """
 
     views: tuple[Tensor, ...]
@@ -64,7 +64,7 @@ class Batches:
         self._pairs: Iterator[tuple[Tensor, ...]] = iter(())
 
     def batch(self, epoch: int, index: int) -> Batch:
-        """Return one batch of an epoch, whatever was asked before; the next one is at hand."""
+        """Return one batch of an epoch, independent of earlier calls; the next is prefetched."""
         if self._next != (epoch, index):
             self._begin(epoch, index)
         self._next = (epoch, index + 1)
@@ -73,7 +73,7 @@ class Batches:
         return Batch(views, self.labels[rows], rows, self.mixes(epoch, index))
 
     def mixes(self, epoch: int, index: int) -> tuple[CutMix, ...]:
-        """Return what is pasted into each view of a batch; nothing if the cell does not mix."""
+        """Return the CutMix parameters of each view of a batch; empty if the cell does not mix."""
         if not self.cell.cutmix:
             return ()
         draw = stream(self.cell.seed, Purpose.VIEWS, epoch, index, 1)
@@ -81,7 +81,7 @@ class Batches:
         return tuple(draw_cutmix(draw, batch, size) for size in self.source.views.sizes)
 
     def order(self, epoch: int) -> list[Rows]:
-        """Return the images of each batch of an epoch."""
+        """Return the image indices of each batch of an epoch."""
         order = stream(self.cell.seed, Purpose.ORDER, epoch).permutation(len(self.labels))
         return list(np.split(order[: self.per_epoch * self.cell.batch_size], self.per_epoch))
 

@@ -1,4 +1,4 @@
-"""Checkpoints, and lines of history that may go on: what both training loops share."""
+"""Checkpoints and divergence checks, shared by both training loops."""
 
 import io
 import math
@@ -18,7 +18,7 @@ LINE, LINE_BYTES = b"sha256:", 72
 
 
 class Checkpoint(TypedDict):
-    """A cell after some steps."""
+    """State of a cell after some steps."""
 
     cell: str  # its id
     step: int
@@ -26,12 +26,12 @@ class Checkpoint(TypedDict):
 
 
 def save_checkpoint(folder: CellFolder, step: int, state: dict[str, Any]) -> None:
-    """Write where to go on from, in the place of the one before, and its step next to it.
+    """Write a checkpoint, replacing the previous one, and its step next to it.
 
     Args:
-        folder: of the cell.
-        step: how many steps are done.
-        state: what `load_checkpoint` gives back: tensors and plain values, by name.
+        folder: folder of the cell.
+        step: number of completed steps.
+        state: tensors and plain values by name, which `load_checkpoint` returns.
     """
     value = {"cell": folder.path.name, "step": step, "state": state}
     write_whole(folder.checkpoint_file, _bytes_of(value))
@@ -39,7 +39,7 @@ def save_checkpoint(folder: CellFolder, step: int, state: dict[str, Any]) -> Non
 
 
 def load_checkpoint(folder: CellFolder, device: str = "cpu") -> Checkpoint | None:
-    """Return the checkpoint; None if there is none or, with a warning, it is damaged or foreign."""
+    """Return the checkpoint; None if it is missing or, with a warning, damaged or foreign."""
     path = folder.checkpoint_file
     try:
         if not check_zip(path):
@@ -61,7 +61,7 @@ def load_checkpoint(folder: CellFolder, device: str = "cpu") -> Checkpoint | Non
 
 
 def write_tensors(path: Path, value: dict[str, Any]) -> None:
-    """Write tensors and plain numbers so that a reader finds the old file or the whole new one."""
+    """Write tensors and plain numbers atomically."""
     write_whole(path, _bytes_of(value))
 
 
@@ -72,6 +72,6 @@ def _bytes_of(value: Any) -> bytes:
 
 
 def divergence(line: dict[str, float], step: int) -> Diverged | None:
-    """Return how a line of history is not finite, if it is not."""
+    """Return which value of a history record is not finite; None if all are finite."""
     bad = [name for name, value in line.items() if not math.isfinite(value)]
     return Diverged(f"step {step}: {bad[0]} is {line[bad[0]]}") if bad else None

@@ -1,4 +1,4 @@
-"""A detector in the middle of its training, for the loop of `pretrain`, and its test.
+"""Training state of a detector for the loop of `pretrain`, and its test.
 
 Shapes: n objects of an image, H x W pixels.
 """
@@ -38,7 +38,7 @@ MEASURED: dict[Learnt, tuple[Kind, ...]] = {
 
 
 class Scenes:
-    """Images and their objects by position; those of the next step are decoded meanwhile."""
+    """Images and their objects by index; the next step's images are prefetched."""
 
     def __init__(self, part: BoxedPart, learns: Learnt) -> None:
         """Decode with as many threads as there are cores."""
@@ -47,11 +47,11 @@ class Scenes:
         self._ahead: dict[tuple[int, ...], list[Future[tuple[Tensor, BoxTarget]]]] = {}
 
     def shown(self, rows: Rows, following: Rows) -> list[tuple[Tensor, BoxTarget]]:
-        """Return the images (3, H, W) in [0, 1] of some rows, and what is to be learnt of them.
+        """Return the images (3, H, W) in [0, 1] of some rows, with their targets.
 
         Args:
-            rows: positions of the images.
-            following: those that are asked for next.
+            rows: indices of the images.
+            following: indices of the next images, to prefetch.
         """
         begun = self._ahead.pop(tuple(rows), None) or self._begin(rows)
         self._ahead = {tuple(following): self._begin(following)}
@@ -72,7 +72,7 @@ class Scenes:
 
 
 class Detecting(Trainable):
-    """A detector in the middle of its training, and its test."""
+    """Training state of a detector, and its test."""
 
     cell: Detection
     online: Detector
@@ -108,7 +108,7 @@ class Detecting(Trainable):
         """Do one optimiser step on the sum of the detector's losses.
 
         Raises:
-            Diverged: the loss is read at once and not finite; the weights are as they were before.
+            Diverged: the loss is checked immediately and not finite. The weights are unchanged.
         """
         images, targets = self._shown(step)
         draw = stream(self.cell.seed, Purpose.TRAIN, step)
@@ -157,7 +157,7 @@ class Detecting(Trainable):
         """Return the average precisions on a part, in percent.
 
         Args:
-            part: of the images; None: the test part.
+            part: part with the images; None means the test part.
         """
         part = part or self.images.test
         found = [one for row in range(len(part.images)) for one in self.found_on(part, row)]
@@ -167,11 +167,11 @@ class Detecting(Trainable):
         return precisions
 
     def found_on(self, part: BoxedPart, row: int) -> list[dict[str, Any]]:
-        """Return what is found on an image, as COCO's results have it.
+        """Return the detections on an image in COCO's result format.
 
         Args:
-            part: of the images.
-            row: position of the image.
+            part: part with the images.
+            row: index of the image.
         """
         self.online.eval()
         self.online.model.transform.min_size = (self.cell.shorter_side,)
@@ -180,12 +180,12 @@ class Detecting(Trainable):
 
 
 def network(cell: Detection, part: BoxedPart, encoder: Online | None) -> Detector:
-    """Return the cell's detector on a copy of the encoder, or on its first values from scratch.
+    """Return the cell's detector on a copy of the encoder, or from scratch.
 
     Args:
-        cell: whose network it is.
-        part: of the images; says how many categories and key points there are.
-        encoder: what was trained; None: from scratch.
+        cell: cell that defines the network.
+        part: part with the images, which defines the numbers of categories and key points.
+        encoder: the trained encoder; None means from scratch.
     """
     backbone = copied_backbone(cell.trained, encoder)
     assert isinstance(backbone, ResNet)  # the record allows no other
@@ -207,10 +207,10 @@ def _optimiser(cell: Detection, online: Detector) -> Optimizer:
 
 
 def chosen_rows(cell: Detection, part: BoxedPart) -> Rows:
-    """Return the images to learn from, in order: all with an object, or some of them.
+    """Return the indices of training images, in order: all with an object, or some of them.
 
     Raises:
-        DataFailure: there are fewer than the cell asks for, or than one step takes.
+        DataFailure: there are fewer images than the cell requires, or than one step needs.
     """
     there = part.learnable
     wanted = len(there) if cell.detect_images is None else cell.detect_images
@@ -223,11 +223,11 @@ def chosen_rows(cell: Detection, part: BoxedPart) -> Rows:
 
 
 def as_tensor(part: BoxedPart, row: int) -> Tensor:
-    """Return an image, float32 (3, H, W) in [0, 1].
+    """Return an image as float32 (3, H, W) in [0, 1].
 
     Args:
-        part: of the images.
-        row: position of the image.
+        part: part with the images.
+        row: index of the image.
     """
     return torch.from_numpy(np.array(part.read(row))).permute(2, 0, 1).float() / 255
 
@@ -235,12 +235,12 @@ def as_tensor(part: BoxedPart, row: int) -> Tensor:
 def flipped(
     image: Tensor, target: BoxTarget, points: Sequence[int] = ()
 ) -> tuple[Tensor, BoxTarget]:
-    """Return an image (3, H, W) mirrored left to right, with what is learnt of it.
+    """Return an image (3, H, W) mirrored left to right, with its targets.
 
     Args:
-        image: of any size.
-        target: boxes, and maybe masks or key points.
-        points: which key point each one becomes.
+        image: image of any size, (3, H, W).
+        target: boxes, and optional masks or key points.
+        points: index of the mirror image of each key point.
     """
     turned, width = copy(target), image.shape[-1]
     left, top, right, bottom = target["boxes"].unbind(dim=1)
@@ -254,12 +254,12 @@ def flipped(
 
 
 def detected(part: BoxedPart, row: int, found: dict[str, Tensor]) -> Iterator[dict[str, Any]]:
-    """Yield what was found on an image, each detection as COCO's results have it.
+    """Yield the detections on an image in COCO's result format.
 
     Args:
-        part: of the images.
-        row: position of the image.
-        found: boxes (n, 4), labels (n,), scores (n,), and maybe masks (n, 1, H, W) or keypoints
+        part: part with the images.
+        row: index of the image.
+        found: boxes (n, 4), labels (n,), scores (n,), and optional masks (n, 1, H, W) or keypoints
             (n, P, 3).
     """
     categories = {label: category for category, label in part.labels.items()}

@@ -1,4 +1,4 @@
-"""A labelled classifier on an encoder in the middle of its training, for the loop of `pretrain`.
+"""Training state of a classifier on an encoder, for the loop of `pretrain`.
 
 Shapes: N images of a batch, C classes.
 """
@@ -29,7 +29,7 @@ PER_IMAGE = ("train_loss", "train_top1")
 
 
 class Tuned(PartlyStill):
-    """An encoder under a linear classifier, of which a part learns."""
+    """An encoder with a linear classifier, partly trained."""
 
     def __init__(self, backbone: nn.Module, classifier: nn.Linear, layers: str) -> None:
         """Name what learns: `all`, `last-stage` (of a residual network) or `head`."""
@@ -44,7 +44,7 @@ class Tuned(PartlyStill):
 
 
 def standing_still(backbone: nn.Module, layers: str) -> Iterable[nn.Module]:
-    """Return the modules of an encoder that do not learn."""
+    """Return the frozen modules of an encoder."""
     if layers == "all":
         return []
     if layers == "head":
@@ -54,7 +54,7 @@ def standing_still(backbone: nn.Module, layers: str) -> Iterable[nn.Module]:
 
 
 class FineTuning(Trainable):
-    """A classifier on a copy of an encoder, in the middle of its training."""
+    """Training state of a classifier on a copy of an encoder."""
 
     cell: FineTune
     online: Tuned
@@ -92,7 +92,7 @@ class FineTuning(Trainable):
         """Do one optimiser step on the mean cross-entropy of a batch.
 
         Raises:
-            Diverged: the loss is read at once and not finite; the weights are as they were before.
+            Diverged: the loss is checked immediately and not finite. The weights are unchanged.
         """
         batch = self.batches.batch(*divmod(step, self.steps_an_epoch))
         with torch.autocast(self.device, torch.bfloat16, enabled=self.cell.precision == "bf16"):
@@ -115,7 +115,7 @@ class FineTuning(Trainable):
         )
 
     def accuracies(self) -> dict[str, float]:
-        """Return the accuracies on the whole test part, and on it warped, in percent."""
+        """Return the accuracies on the test part and on warped test images, in percent."""
         labels = self.source.labels["test"]
         labels = labels[labels >= 0]
         top = accuracy(extract(self.online, self.source.plain("test")), labels)
@@ -129,14 +129,14 @@ class FineTuning(Trainable):
 
 
 def network(cell: FineTune, classes: int, encoder: Online | None) -> Tuned:
-    """Return the encoder, or its first values from scratch, under a new linear classifier.
+    """Return the encoder, trained or from scratch, with a new linear classifier.
 
     Batch norm uses the statistics of the whole batch, even if the pretraining split it.
 
     Args:
-        cell: whose network it is.
-        classes: of the data set.
-        encoder: what was trained; None: from scratch.
+        cell: cell that defines the network.
+        classes: number of classes of the data set.
+        encoder: the trained encoder; None means from scratch.
     """
     backbone = copied_backbone(cell.trained, encoder)
     linear = nn.Linear(backbone.feature_dim, classes, device="meta")
@@ -145,7 +145,7 @@ def network(cell: FineTune, classes: int, encoder: Online | None) -> Tuned:
 
 
 def optimiser(cell: FineTune, online: Tuned) -> Optimizer:
-    """Return what moves the classifier at `tune_lr` and what learns of the encoder at its rate."""
+    """Return the optimiser: `tune_lr` for the classifier, a separate rate for the encoder."""
     made = make_optimiser(
         online.classifier.named_parameters(),
         optimizer=cell.tune_optimizer,

@@ -1,4 +1,4 @@
-"""The loop of `pretrain`: flat, resumable at every step, the same bits however often stopped."""
+"""Training loop of `pretrain`: resumable at every step, with bitwise equal results."""
 
 import time
 from collections.abc import Callable
@@ -38,7 +38,7 @@ among them."""
 
 
 class Training(Trainable):
-    """A cell of `pretrain` in the middle of its training."""
+    """Training state of a `pretrain` cell."""
 
     cell: Pretrain
     online: Online
@@ -107,7 +107,7 @@ class Training(Trainable):
         """Do one optimiser step on N queries.
 
         Raises:
-            Diverged: the loss is read at once and not finite; the weights are as they were before.
+            Diverged: the loss is checked immediately and not finite. The weights are unchanged.
         """
         epoch, index = divmod(step, self.steps_an_epoch)
         if index == 0:
@@ -212,7 +212,7 @@ class Training(Trainable):
         return momentum_at(step, momentum=beta, steps=self.steps, schedule=how)
 
     def parts(self) -> dict[str, Any]:
-        """Return everything with a state, by name."""
+        """Return all objects with state, by name."""
         return super().parts() | self.method.modules | ({"head": self.head} if self.head else {})
 
 
@@ -226,20 +226,21 @@ def train(
 ) -> None:
     """Train to the end, from the checkpoint if there is one.
 
-    After every epoch a line goes into the history; every BENCH_CHECKPOINT_S seconds a checkpoint
-    is written, after any step, and one when the process is told to stop.
+    The history gets a record after every epoch. Checkpoints are written every BENCH_CHECKPOINT_S
+    seconds, after any step, and when the process is asked to stop.
 
     Args:
-        training: the cell.
-        folder: where its checkpoint and history are kept.
-        heartbeat: called after every step.
-        watch: kNN accuracy and the like, asked every `knn_every_epochs` of a cell that has it.
-        ranks: those that train together; the first alone writes and watches, and where the
-            heartbeat of all of them is interrupted it writes a checkpoint.
+        training: training state of the cell.
+        folder: folder of the checkpoint and history.
+        heartbeat: function to call after every step.
+        watch: function that returns monitored metrics, called every `knn_every_epochs` epochs if
+            set.
+        ranks: the processes that train together. Only the first writes and monitors. It writes a
+            checkpoint if the heartbeat interrupts all ranks.
 
     Raises:
         Diverged: a loss is not finite.
-        Interrupted: the process was told to stop.
+        Interrupted: the process was asked to stop.
     """
     begun = _resume(training, folder, ranks)
     between, saved_at = seconds_between_checkpoints(), time.monotonic()

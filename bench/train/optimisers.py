@@ -1,6 +1,6 @@
-"""Optimisers by name, and learning rate and target momentum as functions of the step.
+"""Optimisers by name, and schedules of learning rate and target momentum.
 
-SGD, Adam, AdamW and Muon are torch's, LARS stands here.
+SGD, Adam, AdamW and Muon come from torch. LARS is implemented here.
 """
 
 import math
@@ -33,28 +33,29 @@ def make_optimiser(  # noqa: PLR0913  # an optimiser's numbers, by name
     bias_share: float | None = None,
     of_loss: Sequence[nn.Parameter] = (),
 ) -> Optimizer:
-    """Return an optimiser whose state is plain tensors and numbers.
+    """Return an optimiser whose state consists of plain tensors and numbers.
 
     Args:
-        parameters: as `named_parameters` gives them, already on their device.
+        parameters: named parameters, already on their device.
         optimizer: `sgd` (v <- momentum v + g + weight_decay w; w <- w - lr v), `lars` (see LARS),
             `adam` (beta_1 = momentum, beta_2 = 0.999, decay added to the gradient), `adamw` (the
-            same, but w <- (1 - lr weight_decay) w apart from the gradient; arXiv:1711.05101,
+            same with decoupled weight decay, w <- (1 - lr weight_decay) w; arXiv:1711.05101,
             Algorithm 2) or `muon` (see Muon).
-        lr: for the first step; the loop writes that of each later step into the groups.
-        momentum: in [0, 1).
-        weight_decay: coefficient of w in the gradient.
-        exempt: leave biases and batch norm (parameters with one axis) out of weight decay and of
-            the adaptation of LARS.
-        nesterov: of `sgd`: w <- w - lr (g + weight_decay w + momentum v).
-        lars_trust: LARS's trust coefficient.
-        bias_share: rate of parameters with one axis over the others'; the loop reads it as
-            `lr_share`. None: 1, with `muon` VECTOR_SHARE. Of the others but `muon` only what is
-            exempt has it.
-        of_loss: what an objective learns: without weight decay or adaptation, at the rate `lr`.
+        lr: learning rate of the first step; the loop sets later ones.
+        momentum: momentum coefficient, in [0, 1).
+        weight_decay: weight-decay coefficient.
+        exempt: whether to exclude biases and batch norm (parameters with one axis) from weight
+            decay and LARS adaptation.
+        nesterov: for `sgd`: w <- w - lr (g + weight_decay w + momentum v).
+        lars_trust: trust coefficient of LARS.
+        bias_share: learning rate of parameters with one axis relative to the others. None means 1,
+            or VECTOR_SHARE for `muon`. For optimisers other than `muon`, it applies only to exempt
+            parameters.
+        of_loss: learned parameters of an objective, with learning rate `lr` and without weight
+            decay or adaptation.
 
     Raises:
-        ValueError: no parameters, or a number that the optimiser refuses.
+        ValueError: there are no parameters, or a number is invalid.
     """
     apart = exempt or optimizer == "muon"
     share = bias_share or (VECTOR_SHARE if optimizer == "muon" else 1.0)
@@ -91,7 +92,7 @@ def optimiser_of(
     of_loss: Sequence[nn.Parameter] = (),
     of_method: Sequence[tuple[str, nn.Parameter]] = (),
 ) -> Optimizer:
-    """Return the cell's optimiser of a network, an objective and a method, all on their device."""
+    """Return the optimiser of a cell's network, objective and method."""
     lr_bias = getattr(cell, "lr_bias", None)
     optimiser = make_optimiser(
         [*network.named_parameters(), *of_method],
@@ -114,12 +115,12 @@ def optimiser_of(
 class LARS(Optimizer):
     """Layer-wise adaptive rates (arXiv:1708.03888, Alg. 1).
 
-    r = trust |w| / (|g| + weight_decay |w|), or 1 where that is 0 or has no value;
-    v <- momentum v + lr r (g + weight_decay w); w <- w - v.
+    r = trust |w| / (|g| + weight_decay |w|), or 1 if this is 0 or undefined; v <- momentum v + lr r
+    (g + weight_decay w); w <- w - v.
 
-    Momentum comes after the scaling, so that v carries the learning rates of its own steps. This
-    is the paper's form; SimCLR's released code divides by |g + weight_decay w| instead.
-    A group whose trust is None is not adapted (r = 1).
+    Momentum is applied after scaling, so v contains the learning rates of its steps. This is the
+    paper's form. SimCLR's released code divides by |g + weight_decay w| instead. A group whose
+    trust is None is not adapted (r = 1).
     """
 
     def __init__(
@@ -152,7 +153,7 @@ class LARS(Optimizer):
     def step(self, closure: Callable[[], float]) -> float: ...
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:
-        """Move every parameter that has a gradient by one step."""
+        """Update every parameter that has a gradient."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -181,11 +182,12 @@ class LARS(Optimizer):
 class Muon(Optimizer):
     """Muon for weights with two axes or more, SGD with Nesterov momentum for biases and norms.
 
-    Muon (K. Jordan, 2024, kellerjordan.github.io/posts/muon): v <- momentum v + (1 - momentum) g;
-    w <- (1 - lr weight_decay) w - lr max(1, rows / columns)^(1/2) O, where O is nearly the matrix
-    with orthonormal rows or columns that is nearest to (1 - momentum) g + momentum v: five steps
-    of Newton and Schulz in bfloat16. It moves a weight equally far in all directions, whatever the
-    size of the gradient. torch's takes matrices alone; a convolution is one with a row an output.
+    Muon (K. Jordan, 2024, kellerjordan.github.io/posts/muon): v <- momentum v + (1 - momentum) g; w
+    <- (1 - lr weight_decay) w - lr max(1, rows / columns)^(1/2) O, where O approximates the nearest
+    matrix with orthonormal rows or columns to (1 - momentum) g + momentum v, by five Newton-Schulz
+    steps in bfloat16. The update has the same size in all directions, independent of the size of
+    the gradient. torch's version accepts only matrices, so convolutions are reshaped to one row per
+    output channel.
     """
 
     def __init__(
@@ -213,7 +215,7 @@ class Muon(Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
-        """Move every parameter that has a gradient by one step."""
+        """Update every parameter that has a gradient."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -231,7 +233,7 @@ class Muon(Optimizer):
         return {"parts": [part.state_dict() for part, _, _ in self._parts]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from what `state_dict` returned."""
+        """Restore the result of `state_dict`."""
         for (part, _, _), state in zip(self._parts, state_dict["parts"], strict=True):
             part.load_state_dict(state)
 
@@ -269,24 +271,23 @@ def learning_rate(
 ) -> float:
     """Return the learning rate of a step, counted from 0.
 
-    Warm-up: lr step / warmup_steps, so step 0 stands still and step `warmup_steps` is the first at
-    full lr. Then `constant`: lr; `cosine` (arXiv:1608.03983, Eq. 5, no restart):
-    lr (1 + cos(pi t)) / 2 with t = (step - warmup_steps) / (steps - warmup_steps), which is 0 at
-    `steps`, one past the last step; `triangular`: lr (1 - t), so that warm-up and decay are two
-    sides of a triangle (arXiv:1506.01186, Sec. 3.1; one cycle from 0 to 0);
-    `step`: lr factor^(number of drops at or before this step).
+    Warm-up is lr step / warmup_steps: 0 at step 0, and lr from step `warmup_steps`. Then
+    `constant`: lr; `cosine` (arXiv:1608.03983, Eq. 5, no restart): lr (1 + cos(pi t)) / 2 with t =
+    (step - warmup_steps) / (steps - warmup_steps), which is 0 at `steps`, one past the last step;
+    `triangular` (arXiv:1506.01186, Sec. 3.1, one cycle): lr (1 - t); `step`: lr factor^(number of
+    drops at or before this step).
 
     Args:
-        step: 0 to steps; the last one taken is steps - 1.
-        lr: peak rate.
-        steps: of the whole training, warm-up included.
-        warmup_steps: 0 begins at full lr.
-        schedule: what follows the warm-up.
-        drops: steps of the drops, counted from the beginning of training.
-        factor: what each drop multiplies the rate by.
+        step: step from 0 to `steps`; the last training step is steps - 1.
+        lr: peak learning rate.
+        steps: number of training steps, including warm-up.
+        warmup_steps: number of warm-up steps.
+        schedule: schedule after the warm-up.
+        drops: steps of the drops, counted from the start of training.
+        factor: factor of each drop.
 
     Raises:
-        ValueError: step outside 0..steps, or warmup_steps outside 0..steps.
+        ValueError: step or warmup_steps is not in 0..steps.
     """
     if not (0 <= step <= steps and 0 <= warmup_steps <= steps):
         raise ValueError(f"step {step} and warmup_steps {warmup_steps} must be in 0..{steps}")
@@ -304,14 +305,14 @@ def learning_rate(
 def rate_of(
     cell: Trained, step: int, *, steps: int, steps_an_epoch: int, dropped: int = 0
 ) -> float:
-    """Return the learning rate of a step of a cell, after so many drops on a plateau.
+    """Return the learning rate of a step of a cell, after this many plateau drops.
 
     Args:
-        cell: sets peak, schedule, warm-up and drops.
-        step: 0 to steps.
-        steps: of the whole training, warm-up included.
-        steps_an_epoch: batches of an epoch.
-        dropped: how often the rate has dropped because the accuracy stood still.
+        cell: the cell, which sets peak, schedule, warm-up and drops.
+        step: step from 0 to `steps`.
+        steps: number of training steps, including warm-up.
+        steps_an_epoch: number of batches per epoch.
+        dropped: number of drops because the accuracy did not rise.
     """
     drops = [int(epoch) for epoch in (cell.lr_drop_epochs or "").split(",") if epoch]
     return learning_rate(
@@ -330,17 +331,17 @@ def momentum_at(
 ) -> float:
     """Return the target network's momentum at a step, counted from 0.
 
-    BYOL, arXiv:2006.07733, Sec. 3.3: 1 - (1 - momentum) (cos(pi step / steps) + 1) / 2, which
-    rises from `momentum` at step 0 to 1 at `steps`, one past the last step.
+    Source: BYOL, arXiv:2006.07733, Sec. 3.3: 1 - (1 - momentum) (cos(pi step / steps) + 1) / 2,
+    which rises from `momentum` at step 0 to 1 at `steps`, one past the last step.
 
     Args:
-        step: 0 to steps; the last one taken is steps - 1.
-        momentum: at step 0, 0 to 1.
-        steps: of the whole training.
-        schedule: fixed keeps `momentum`.
+        step: step from 0 to `steps`; the last training step is steps - 1.
+        momentum: momentum at step 0, 0 to 1.
+        steps: number of training steps.
+        schedule: schedule; `fixed` keeps `momentum`.
 
     Raises:
-        ValueError: step outside 0..steps.
+        ValueError: step is not in 0..steps.
     """
     if not 0 <= step <= steps:
         raise ValueError(f"step must be in 0..{steps}, found {step}")
@@ -350,19 +351,20 @@ def momentum_at(
 def by_cosine(step: int, start: float, end: float, *, steps: int) -> float:
     """Return end + (start - end) (cos(pi step / steps) + 1) / 2.
 
-    So weight decay goes in DINO (arXiv:2104.14294, implementation details), momentum in BYOL.
+    This schedule is used for weight decay in DINO (arXiv:2104.14294, implementation details) and
+    for momentum in BYOL.
     """
     return end + (start - end) * (math.cos(math.pi * step / max(1, steps)) + 1) / 2
 
 
 @torch.no_grad()
 def clip(optimiser: Optimizer, norm: float, *, each: bool) -> None:
-    """Scale down gradients g with a norm above `norm`: g <- g min(1, norm / (|g| + 1e-6)).
+    """Scale gradients g with norm above `norm`: g <- g min(1, norm / (|g| + 1e-6)).
 
     Args:
-        optimiser: of the weights.
-        norm: above 0.
-        each: whether |g| is the norm of a weight's own gradient, or of all of them together.
+        optimiser: optimiser of the weights.
+        norm: maximum norm, above 0.
+        each: whether to clip each weight's gradient separately instead of the global norm.
     """
     weights = [p for group in optimiser.param_groups for p in group["params"]]
     grads = [p.grad for p in weights if p.grad is not None]

@@ -1,6 +1,6 @@
-"""What an encoder is given of an image at hand, as its evaluations do.
+"""Preparation of single images for an encoder, as in its evaluations.
 
-Shapes: B images, H x W pixels as they come, S x S as the encoder takes them.
+Shapes: B images, H x W pixels before and S x S pixels after resizing.
 """
 
 from dataclasses import dataclass
@@ -23,9 +23,9 @@ PICTURE, PICTURES = 3, 4  # dimensions
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """Takes a PIL image, or uint8 pixels (3, H, W) or (B, 3, H, W), to an encoder's input.
+    """Function from a PIL image, or uint8 pixels (3, H, W) or (B, 3, H, W), to encoder input.
 
-    That is float32 (3, S, S) or (B, 3, S, S), normalised as the encoder was trained.
+    The input is float32 (3, S, S) or (B, 3, S, S), normalised like in training.
     """
 
     size: int  # S
@@ -71,10 +71,10 @@ class Preprocessing:
 
 
 def preprocessing_of(cell: Pretrain, root: Path) -> Preprocessing:
-    """Return what the evaluations of a cell do to an image; `root` holds the data sets.
+    """Return the preprocessing of a cell's evaluations; `root` is the folder of data sets.
 
     Raises:
-        DataError: the mean and deviation of a `folder:` are its own, and it is not there.
+        DataError: a `folder:` data set, needed for its mean and standard deviation, is missing.
     """
     crop = None
     info = IMAGE_SETS.get(cell.dataset)

@@ -1,7 +1,7 @@
-"""What is recorded while a method trains, for every objective alike.
+"""Quantities recorded during training, common to all objectives.
 
-Values are gathered on the device without waiting for it; a line of history is read off once an
-epoch. Shapes: N queries, K negatives of one query, D dimensions.
+Values are accumulated on the device without synchronisation and read once per epoch. Shapes: N
+queries, K negatives of one query, D dimensions.
 """
 
 import math
@@ -27,7 +27,7 @@ LAYERS = ("grad_norm_block_before", "grad_norm_last_block")
 
 
 class Probes(nn.Module):
-    """Sums over an epoch; they are buffers, and so go on after a stop."""
+    """Sums over an epoch; they are buffers, so they survive a restart."""
 
     sums: Tensor
     layer_sums: Tensor
@@ -58,15 +58,15 @@ class Probes(nn.Module):
 
     @torch.no_grad()
     def add(self, pairs: Sequence[Pair], losses: Iterable[Tensor], shares: int) -> None:
-        """Take note of a batch after its backward pass.
+        """Add a batch after its backward pass.
 
         Args:
-            pairs: its directions.
-            losses: the loss of each query, (N,) for each direction.
-            shares: how many queries the differentiated loss is the mean of.
+            pairs: directions of the batch.
+            losses: loss of each query, (N,) for each direction.
+            shares: number of queries over which the differentiated loss is averaged.
 
         Raises:
-            CellFailure: what the user records raises an error, or is no finite number.
+            CellFailure: the user's own record raises an error or is not a finite number.
         """
         for pair, loss_N in zip(pairs, losses, strict=True):
             pos_N, neg_NK = pair.pos_N.detach(), pair.neg_NK.detach()
@@ -88,7 +88,7 @@ class Probes(nn.Module):
 
     @torch.no_grad()
     def add_loss(self, loss: Tensor, quantities: Mapping[str, Tensor], images: int) -> None:
-        """Take note of a batch of a method of its own: of means over its images."""
+        """Add a batch of a user's method, as means over its images."""
         values = torch.zeros(len(self.names), images, dtype=torch.float64, device=loss.device)
         values[self.names.index("train_loss")] = loss.double()
         for name, value in quantities.items():
@@ -97,7 +97,7 @@ class Probes(nn.Module):
 
     @torch.no_grad()
     def add_gradients(self) -> None:
-        """Take note of the layers' gradients before an optimiser step."""
+        """Add the layers' gradients before an optimiser step."""
         norms = torch.stack(
             torch._foreach_norm([w.grad for w in self._weights if w.grad is not None])
         )
@@ -138,6 +138,6 @@ class Probes(nn.Module):
         return None if self.untold else self.histogram / self.histogram.sum()
 
     def reset(self) -> None:
-        """Begin an epoch."""
+        """Start an epoch."""
         for buffer in self.buffers():
             buffer.zero_()

@@ -1,7 +1,7 @@
-"""Images for training and evaluation: in memory on the device, or streamed from disk.
+"""Sources of images for training and evaluation: in memory on the device, or streamed from disk.
 
-A source gives views of any rows of its training or test part, a batch at a time, and the same
-images as they are, for feature extraction. Shapes: B images of a batch, H x W pixels.
+A source yields batches of views from its training or test part, and the unaugmented images for
+feature extraction. Shapes: B images of a batch, H x W pixels.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +31,7 @@ from bench.errors import DataFailure
 
 
 def at_size(values: Tensor, size: int) -> Tensor:
-    """Return images in [0, 1], (B, 3, H, W), as (B, 3, size, size), resized where they are not."""
+    """Return images (B, 3, H, W) in [0, 1] as (B, 3, size, size), resized if needed."""
     if values.shape[-2:] == (size, size):
         return values
     shown = nn.functional.interpolate(values, (size, size), mode="bilinear", antialias=True)
@@ -41,16 +41,16 @@ def at_size(values: Tensor, size: int) -> Tensor:
 def normalised(
     colour: str, of_mean: Triple, of_std: Triple, device: torch.device | str
 ) -> Callable[[Tensor], Tensor]:
-    """Return the function that takes pixels in [0, 1] to what an encoder sees.
+    """Return the function that normalises pixels in [0, 1] for an encoder.
 
-    With colour "rgb" that has mean 0 and variance 1 a channel; with "lab" it is `scaled_lab`, the
-    same for every data set.
+    With colour "rgb", each channel gets mean 0 and variance 1. With "lab", the function is
+    `scaled_lab` for every data set.
 
     Args:
         colour: "rgb" or "lab".
-        of_mean: the data set's mean of each channel.
-        of_std: the data set's standard deviation of each channel.
-        device: where the pixels are.
+        of_mean: mean of each channel of the data set.
+        of_std: standard deviation of each channel of the data set.
+        device: device of the pixels.
     """
     if colour == "lab":
         return lambda pixels: scaled_lab(pixels).contiguous(memory_format=torch.channels_last)
@@ -71,7 +71,7 @@ SHORTER_SIDE = 256 / 224  # of an image on disk, before its centre is taken, in 
 
 
 class Meta(NamedTuple):
-    """What a data set is, wherever its images are."""
+    """Properties of a data set, independent of where its images are."""
 
     classes: int  # 0: no image has a label
     fingerprint: str
@@ -86,7 +86,7 @@ WithImages = ImageCell | Baseline
 
 
 class ImageSource(Protocol):
-    """Where the images of a cell come from."""
+    """A source of a cell's images."""
 
     meta: Meta
     labels: dict[Part, Tensor]  # int64, -1 = unlabelled
@@ -96,28 +96,28 @@ class ImageSource(Protocol):
     def pairs(
         self, part: Part, order: Sequence[Rows], draw: Streams, start: int = 0, share: slice = EVERY
     ) -> Iterator[tuple[Tensor, ...]]:
-        """Yield the V views of a share of each step's rows, from step `start` on.
+        """Yield V views of this process's share of each step's rows, from step `start`.
 
-        They are float32 (B, 3, S, S) on the device, as an encoder sees them, and the same whatever
-        the share is: parameters are drawn for all rows.
+        Views are normalised float32 (B, 3, S, S) on the device. They do not depend on the share,
+        because parameters are drawn for all rows.
 
         Args:
-            part: the images.
-            order: the rows of each step's batch, from step 0 on.
-            draw: the generator of a step's views.
+            part: part with the images.
+            order: image indices of each step's batch, from step 0.
+            draw: function that returns the random generator of a step's views.
             start: the first step to yield.
-            share: the part of a batch that this process sees.
+            share: share of a batch that this process gets.
         """
 
     def plain(self, part: Part) -> Iterator[Tensor]:
-        """Yield the labelled images as they are, normalised (B, 3, size, size), in order."""
+        """Yield the labelled images unaugmented, normalised (B, 3, size, size), in order."""
 
     def warped(self, by: Warp) -> Iterator[Tensor]:
-        """Yield the labelled test images, all of them once per draw of a warp, as `plain` does."""
+        """Yield the labelled test images, all once per random warp, like `plain`."""
 
 
 class InMemory:
-    """Images that live on the device as uint8; everything is made there."""
+    """Images stored on the device as uint8 and processed there."""
 
     def __init__(self, cell: WithImages, images: Images, device: str) -> None:
         """Move the images to the device.
@@ -137,7 +137,7 @@ class InMemory:
     def pairs(
         self, part: Part, order: Sequence[Rows], draw: Streams, start: int = 0, share: slice = EVERY
     ) -> Iterator[tuple[Tensor, ...]]:
-        """See `ImageSource`."""
+        """Yield views like `ImageSource.pairs`."""
         pixels, side = self.parts[part].pixels, self.resized_to
         height, width = (side, side) if side else pixels.shape[-2:]
         for step in range(start, len(order)):
@@ -147,11 +147,11 @@ class InMemory:
             yield tuple(map(self.normalise, self.views.apply(images, drawn.rows(share))))
 
     def plain(self, part: Part) -> Iterator[Tensor]:
-        """See `ImageSource`; images of another size than the views' are resized."""
+        """Yield images like `ImageSource.plain`, resized to the views' size if needed."""
         yield from map(self.normalise, self._resized(part))
 
     def warped(self, by: Warp) -> Iterator[Tensor]:
-        """See `ImageSource`; what is outside an image is black."""
+        """Yield images like `ImageSource.warped`, with black pixels outside the image."""
         images = int((self.labels["test"] >= 0).sum())
         yield from map(self.normalise, warped(lambda: self._resized("test"), images, by))
 
@@ -163,7 +163,7 @@ class InMemory:
 
 
 class OnDisk:
-    """Images that worker processes decode and crop; the rest is made on the device."""
+    """Images that worker processes decode and crop; other operations run on the device."""
 
     def __init__(self, cell: WithImages, files: ImageFiles, device: str) -> None:
         """List the files.
@@ -194,7 +194,7 @@ class OnDisk:
     def pairs(
         self, part: Part, order: Sequence[Rows], draw: Streams, start: int = 0, share: slice = EVERY
     ) -> Iterator[tuple[Tensor, ...]]:
-        """See `ImageSource`; only the share is decoded."""
+        """Yield views like `ImageSource.pairs`; only the share is decoded."""
         views = self.views
 
         def crops(step: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
@@ -211,21 +211,21 @@ class OnDisk:
             yield tuple(map(self.normalise, views.apply(None, parameters, cropped=there)))
 
     def plain(self, part: Part) -> Iterator[Tensor]:
-        """See `ImageSource`; the shorter side is resized, the centre taken, as the field does."""
+        """Yield images like `ImageSource.plain`, resized on the shorter side and centre-cropped."""
         resize = round(self.size * SHORTER_SIDE)
         for pixels in centre_crops(self.paths[part], self.size, resize, workers=self.workers):
             yield self.normalise(pixels.to(self.device).float() / 255)
 
     def warped(self, by: Warp) -> Iterator[Tensor]:
-        """Raise a DataFailure: warps are of images in memory."""
+        """Raise a DataFailure: warps need images in memory."""
         raise DataFailure(f"{by.draws} warps per test image need a data set in memory")
 
 
 def views_of(cell: WithImages) -> Views:
-    """Return the cell's views: those of its set, or the first of them alone.
+    """Return the cell's views: all of its set, or only the first.
 
     Raises:
-        DataFailure: the set has no such strength or local size.
+        DataFailure: the set does not allow the strength or local size.
     """
     try:
         views = make_views(
@@ -240,16 +240,16 @@ def views_of(cell: WithImages) -> Views:
 
 
 def open_source(cell: WithImages, root: Path, device: str) -> ImageSource:
-    """Return the cell's images.
+    """Return the cell's image source.
 
     Args:
-        cell: names the data set, and which of its images it uses.
+        cell: cell that defines the data set and the images to use.
         root: the folder of data sets.
-        device: where images are kept or sent to.
+        device: device of the images.
 
     Raises:
         DataError: the data set is missing or damaged.
-        DataFailure: it is too small for the cell.
+        DataFailure: the data set is too small for the cell.
     """
     if streams(cell.dataset):
         files = load_files(cell.dataset, root)
@@ -263,15 +263,15 @@ def open_source(cell: WithImages, root: Path, device: str) -> ImageSource:
 
 
 def evaluated_source(cell: Pretrain, training: ImageSource, root: Path, device: str) -> ImageSource:
-    """Return the images that evaluations look at: the training's, or those of another data set.
+    """Return the image source of evaluations: the training's, or another data set.
 
-    Those are normalised as the training's are, for that is what the encoder knows.
+    Images of another data set are normalised with the statistics of the training images.
 
     Args:
-        cell: names the other data set.
-        training: the source that the encoder is trained on.
+        cell: cell that names the other data set.
+        training: the image source of the training.
         root: the folder of data sets.
-        device: where images are kept or sent to.
+        device: device of the images.
 
     Raises:
         DataError, DataFailure: as for `open_source`.
@@ -288,7 +288,7 @@ def chosen_split(cell: WithImages, images: Images) -> Split:
     """Return the images to train on.
 
     Raises:
-        DataFailure: fewer images than asked for, or than one step takes.
+        DataFailure: there are fewer images than requested, or than one step needs.
     """
     split = images.train
     if cell.pretrain_on == "train+unlabeled":
@@ -303,10 +303,10 @@ def chosen_split(cell: WithImages, images: Images) -> Split:
 
 
 def chosen_rows(cell: WithImages, there: int) -> Rows:
-    """Return the rows to train on, in order: all, or the first of a random order.
+    """Return the indices to train on, in order: all, or the first of a random order.
 
     Raises:
-        DataFailure: fewer rows than asked for, or than one step takes.
+        DataFailure: there are fewer images than requested, or than one step needs.
     """
     wanted = there if cell.train_images is None else cell.train_images
     if wanted > there:

@@ -1,4 +1,4 @@
-"""Encoders of raw audio in the middle of their training, by contrast or with labels.
+"""Training state of encoders of raw audio, by contrast or with labels.
 
 Shapes: B recordings of a batch, T samples, F frames, N masked frames, K distractors, D dimensions.
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Heard(NamedTuple):
-    """A batch: waves with zeros behind the shorter ones, which samples are theirs, and the rows."""
+    """A batch: zero-padded waveforms, the mask of valid samples, and the indices."""
 
     wave_BT: Tensor
     present_BT: Tensor
@@ -85,7 +85,7 @@ class _Hearing(Trainable):
 
 
 class SpeechTraining(_Hearing):
-    """An encoder that tells quantised masked frames from distractors (arXiv:2006.11477, Sec. 3)."""
+    """Encoder that distinguishes quantised masked frames from distractors (arXiv:2006.11477)."""
 
     cell: Speech
     online: "Wav2Vec2ForPreTraining"
@@ -106,7 +106,7 @@ class SpeechTraining(_Hearing):
         """Do one optimiser step.
 
         Raises:
-            Diverged: the loss is read at once and not finite; the weights are as they were before.
+            Diverged: the loss is checked immediately and not finite. The weights are unchanged.
         """
         epoch, index = divmod(step, self.steps_an_epoch)
         batch, cell = self.heard(epoch, index), self.cell
@@ -121,16 +121,16 @@ class SpeechTraining(_Hearing):
         self.probes.add(watched)
 
     def loss(self, batch: Heard, mask_BF: Tensor, others_NK: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the loss in nats, and what is watched of each masked frame.
+        """Return the loss in nats, and monitored quantities of each masked frame.
 
-        The mean of the objective over masked frames plus the diversity term (Eq. 4 of wav2vec 2.0,
-        by the perplexity of the code words). A frame all of whose distractors are the positive's
-        own code word has no term.
+        The loss is the mean objective over masked frames plus the diversity term (wav2vec 2.0, Eq.
+        4, from the perplexity of the code words). A frame is omitted if all its distractors have
+        the code word of the positive.
 
         Args:
             batch: the recordings.
-            mask_BF: which frames are masked.
-            others_NK: distractors of each masked frame, as places among the masked frames.
+            mask_BF: whether each frame is masked, bool (B, F).
+            others_NK: distractors of each masked frame, as indices of masked frames.
         """
         out = self.online(batch.wave_BT, batch.present_BT, mask_time_indices=mask_BF)
         predicted_ND = out.projected_states[mask_BF]
@@ -154,16 +154,17 @@ class SpeechTraining(_Hearing):
 def draw_mask(
     frames: Sequence[int], mask_prob: float, mask_length: int, draw: np.random.Generator
 ) -> Tensor:
-    """Return which frames are masked, bool (B, F), False behind a recording's last frame.
+    """Return which frames are masked, bool (B, F), False after a recording's last frame.
 
-    wav2vec 2.0, Sec. 3.1: a share of the frames, drawn without replacement, begin spans, which may
-    overlap. Each recording has a span, of half its frames at most, and so two masked frames.
+    Source: wav2vec 2.0, Sec. 3.1. A share of the frames, sampled without replacement, start spans,
+    which may overlap. Each recording has at least one span and two masked frames. A span has at
+    most half of the frames.
 
     Args:
-        frames: of each recording, 4 or more.
-        mask_prob: share of the frames that begin a span; the number is rounded at random.
-        mask_length: frames of a span.
-        draw: where the numbers come from.
+        frames: number of frames of each recording, at least 4.
+        mask_prob: share of frames that start a span; their number is rounded randomly.
+        mask_length: number of frames of a span.
+        draw: source of randomness.
     """
     mask = np.zeros((len(frames), max(frames)), dtype=np.bool_)
     for row, count in zip(mask, frames, strict=True):
@@ -178,12 +179,13 @@ def draw_mask(
 def draw_distractors(mask_BF: Tensor, K: int, draw: np.random.Generator) -> Tensor:
     """Return K other masked frames of the recording for each masked frame, int64 (N, K).
 
-    With replacement, uniformly, as places among all masked frames of the batch in their order.
+    Distractors are sampled uniformly with replacement. They are indices of the batch's masked
+    frames, in order.
 
     Args:
-        mask_BF: which frames are masked, two or more of each recording.
+        mask_BF: whether each frame is masked, at least two per recording.
         K: distractors per frame.
-        draw: where the numbers come from.
+        draw: source of randomness.
     """
     parts, first = [], 0
     for count in mask_BF.sum(dim=1).tolist():
@@ -197,9 +199,9 @@ def draw_distractors(mask_BF: Tensor, K: int, draw: np.random.Generator) -> Tens
 def similarities(
     predicted_ND: Tensor, target_ND: Tensor, others_NK: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return each prediction's cosine with its target, (N,), and with its distractors, (N, K).
+    """Return the cosine of each prediction with its target, (N,), and distractors, (N, K).
 
-    A distractor that equals the target is no negative: -inf.
+    A distractor that equals the target gets -inf.
     """
     negative_NKD = target_ND[others_NK]
     query_ND = normalize(predicted_ND.float(), dim=-1)
@@ -210,7 +212,7 @@ def similarities(
 
 
 class LabelTraining(_Hearing):
-    """The same network trained with labels: a linear layer per task on the last layer's mean."""
+    """The same network trained with labels: one linear layer per task on the last layer's mean."""
 
     cell: SpeechBaseline
     online: nn.ModuleDict
@@ -233,7 +235,7 @@ class LabelTraining(_Hearing):
         """Do one optimiser step on the sum of the tasks' cross-entropies.
 
         Raises:
-            Diverged: the loss is read at once and not finite; the weights are as they were before.
+            Diverged: the loss is checked immediately and not finite. The weights are unchanged.
         """
         epoch, index = divmod(step, self.steps_an_epoch)
         batch = self.heard(epoch, index)

@@ -1,4 +1,4 @@
-"""The loop that trains a stack of cells together: history, divergence, checkpoints, resume."""
+"""Training loop for stacks of cells: history, divergence, checkpoints and resuming."""
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,26 +19,26 @@ TensorsByName = dict[str, Tensor]
 
 
 def stacked(arrays: Iterable[np.ndarray[Any, Any]], device: str) -> Tensor:
-    """Return the arrays of the cells, one each, as one tensor on a device."""
+    """Return one array per cell as one tensor on a device."""
     return torch.from_numpy(np.stack(list(arrays))).to(device)
 
 
 def shuffled(
     seeds: Iterable[int], count: int, epoch: int, batch: slice
 ) -> Iterator[np.ndarray[Any, Any]]:
-    """Yield the rows of a batch for each cell, in a new random order each epoch.
+    """Yield the indices of a batch for each cell, in a new random order each epoch.
 
     Args:
-        seeds: of the cells.
-        count: rows of an epoch.
-        epoch: which one.
-        batch: places in the epoch's order.
+        seeds: seeds of the cells.
+        count: number of rows per epoch.
+        epoch: index of the epoch.
+        batch: positions in the epoch's order.
     """
     return (stream(seed, Purpose.ORDER, epoch).permutation(count)[batch] for seed in seeds)
 
 
 class StackState:
-    """Parameters and moments of an optimiser, and further tensors, cut along their first axis."""
+    """Parameters, optimiser state and other tensors, split along their first axis."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class StackState:
         ]
 
     def join(self, states: Sequence[TensorsByName]) -> None:
-        """Go on from what `split` returned, for the same cells or any other stack of them."""
+        """Restore the result of `split`, for the same cells or another stack of them."""
         for i, parameter in enumerate(self.parameters):
             prefix = f"{i}."
             for name in [n for n in states[0] if n.startswith(prefix)]:
@@ -96,7 +96,7 @@ class StackState:
 
 
 class Trainee(Protocol):
-    """Cells that train as one batch; position i is cell i in every list."""
+    """Cells that train as one batch; index i is cell i in every list."""
 
     stack: StackState  # weights, optimiser moments, bank: what each cell needs to go on
 
@@ -104,31 +104,30 @@ class Trainee(Protocol):
         """Do the optimiser step number `step`, counted from 0, on all cells."""
 
     def measure(self) -> list[dict[str, float]]:
-        """Return what history records of each cell after the last step."""
+        """Return the history record of each cell after the last step."""
 
 
 def train_stack(
     trainee: Trainee, folders: Sequence[CellFolder], *, steps: int, record_every: int
 ) -> list[Diverged | None]:
-    """Train to the end, from the checkpoints if there are any; the cells' must be of one step.
+    """Train to the end, from checkpoints of the same step if there are any.
 
-    Every `record_every` steps one line goes into each cell's history; every BENCH_CHECKPOINT_S
-    seconds, and when the process is told to stop, a checkpoint is written at such a step. The state
-    after step s is a function of the cell alone, so a run that was stopped ends with the bytes of
-    one that was not.
+    Each cell's history gets a record every `record_every` steps. At such steps, checkpoints are
+    written every BENCH_CHECKPOINT_S seconds and when the process is asked to stop. The state after
+    a step depends only on the cell, so resumed runs give bitwise equal results.
 
     Args:
         trainee: the stack of cells, trained together.
-        folders: one for each cell, in the order of the stack.
-        steps: of the whole training.
-        record_every: steps between two lines of the history.
+        folders: one folder per cell, in the order of the stack.
+        steps: number of training steps.
+        record_every: steps between two history records.
 
     Returns:
-        For each cell None, or how it diverged; a cell that diverged harms no other.
+        For each cell, None or how it diverged. A diverged cell does not affect others.
 
     Raises:
-        Interrupted: the process was told to stop.
-        ValueError: the checkpoints are of several steps.
+        Interrupted: the process was asked to stop.
+        ValueError: the checkpoints have different steps.
     """
     begun = _resume(trainee, folders)
     failures: list[Diverged | None] = [None] * len(folders)

@@ -1,4 +1,4 @@
-"""A classifier in the middle of its training, for the loop that `pretrain` has.
+"""Training state of a supervised classifier, for the loop of `pretrain`.
 
 Shapes: N images of a batch, C classes.
 """
@@ -32,7 +32,7 @@ PER_IMAGE = ("train_loss", "train_top1", "q_b")
 
 
 class SupervisedTraining(Trainable):
-    """A classifier in the middle of its training."""
+    """Training state of a supervised classifier."""
 
     cell: Supervised
     probes: EpochMeans
@@ -60,7 +60,7 @@ class SupervisedTraining(Trainable):
         """Do one optimiser step on the mean loss of a batch.
 
         Raises:
-            Diverged: the loss is read at once and not finite; the weights are as they were before.
+            Diverged: the loss is checked immediately and not finite. The weights are unchanged.
         """
         batch = self.batches.batch(*divmod(step, self.steps_an_epoch))
         logits_NC = self.online(batch.views[0])
@@ -77,13 +77,13 @@ class SupervisedTraining(Trainable):
         return rate_of(self.cell, step, steps=self.steps, steps_an_epoch=self.steps_an_epoch)
 
     def test_top1(self) -> float:
-        """Return the accuracy on the whole test part, in percent."""
+        """Return the accuracy on the test part, in percent."""
         labels = self.source.labels["test"]
         return accuracy(extract(self.online, self.source.plain("test")), labels[labels >= 0]).top1
 
 
 def classifier(cell: Supervised, classes: int) -> nn.Sequential:
-    """Return the cell's network at its first values: `backbone`, then the linear `classifier`."""
+    """Return the cell's initial network: `backbone`, then the linear `classifier`."""
     backbone = make_encoder(
         cell.arch,
         stem=cell.stem,
@@ -105,7 +105,7 @@ def objective_of(cell: Supervised) -> Callable[[Tensor, Tensor], Tensor]:
 
 
 def given_labels(cell: Supervised, source: ImageSource) -> Tensor:
-    """Return the labels to train on, int64, the cell's noise on them.
+    """Return the training labels with the cell's label noise, int64.
 
     Raises:
         DataFailure: a training image has no label.

@@ -1,4 +1,4 @@
-"""What the training loop drives, its means over an epoch, and the check of its losses."""
+"""Interface of the training loop, means over an epoch, and checks of losses."""
 
 import math
 from abc import ABC, abstractmethod
@@ -15,10 +15,10 @@ from bench.train.probes import Probes
 
 
 class FiniteLosses:
-    """Takes note of each step's loss; the first that is not finite ends the training.
+    """Check of each step's loss; the first one that is not finite ends the training.
 
-    Read at once, where that costs nothing. On a GPU, which would be waited for, it is read when
-    `check` is asked: before anything of the training is written.
+    On a CPU, losses are checked immediately. On a GPU, they are checked by `check`, before anything
+    is written, to avoid synchronisation.
     """
 
     def __init__(self, device: str, *, at_once: bool) -> None:
@@ -27,14 +27,14 @@ class FiniteLosses:
         self._first = torch.zeros(2, dtype=torch.float64, device=device)  # step from 1; its loss
 
     def add(self, step: int, loss: Tensor) -> None:
-        """Take note of the loss of a step.
+        """Add the loss of a step.
 
         Args:
-            step: counted from 0.
-            loss: a scalar.
+            step: step, counted from 0.
+            loss: scalar loss.
 
         Raises:
-            Diverged: it is read at once, and not finite.
+            Diverged: the loss is checked immediately and not finite.
         """
         if self.at_once:
             _refuse(step + 1, loss.item())
@@ -45,7 +45,7 @@ class FiniteLosses:
         self._first.copy_(torch.where(new, pair, self._first))
 
     def check(self) -> None:
-        """Read what was taken note of.
+        """Check all added losses.
 
         Raises:
             Diverged: a loss was not finite.
@@ -61,7 +61,7 @@ def _refuse(step: int, value: float) -> None:
 
 
 class EpochMeans(nn.Module):
-    """Sums over an epoch; they are a buffer, and so go on after a stop."""
+    """Sums over an epoch; they are a buffer, so they survive a restart."""
 
     sums: Tensor
 
@@ -74,24 +74,24 @@ class EpochMeans(nn.Module):
         self.register_buffer("sums", torch.zeros(1 + len(names), dtype=torch.float64))
 
     def add(self, values: Tensor) -> None:
-        """Take note of a batch: what is summed up of its images, shape (names, N)."""
+        """Add a batch of values per image, shape (names, N)."""
         self.sums[0] += values.shape[1]
         self.sums[1:] += values.double().sum(dim=1)
 
     def line(self) -> dict[str, float]:
-        """Return the epoch's means over images, and what more is reported now."""
+        """Return the epoch's means over images, with additional values."""
         means = (self.sums[1:] / self.sums[0]).tolist()
         return dict(zip(self.names, means, strict=True)) | self._more()
 
     def reset(self) -> None:
-        """Begin an epoch."""
+        """Start an epoch."""
         self.sums.zero_()
 
 
 class Trainable(ABC):
-    """A cell in the middle of its training: all that its next step depends on.
+    """Training state of a cell: everything that its next step depends on.
 
-    What `bench.train.loop.train` drives. Of its parts, `state` returns what goes into a checkpoint.
+    `bench.train.loop.train` trains it. `state` returns the content of a checkpoint.
     """
 
     cell: Any  # its `epochs` are read, with a watch its `knn_every_epochs`
@@ -113,7 +113,7 @@ class Trainable(ABC):
         """Do one optimiser step.
 
         Raises:
-            Diverged: the loss is read at once and not finite; the weights are as they were before.
+            Diverged: the loss is checked immediately and not finite. The weights are unchanged.
         """
 
     @abstractmethod
@@ -124,11 +124,11 @@ class Trainable(ABC):
         """Do an optimiser step on a loss.
 
         Args:
-            step: counted from 0.
-            loss: a scalar, differentiable in the network's weights.
+            step: step, counted from 0.
+            loss: scalar loss, differentiable in the network's weights.
 
         Raises:
-            Diverged: the loss is read at once and not finite; the weights are as they were before.
+            Diverged: the loss is checked immediately and not finite. The weights are unchanged.
         """
         self.losses.add(step, loss)
         self.optimiser.zero_grad(set_to_none=True)
@@ -136,23 +136,23 @@ class Trainable(ABC):
         self.move(step)
 
     def move(self, step: int) -> None:
-        """Move the weights by their gradients, at the step's learning rate."""
+        """Update the weights with their gradients and the step's learning rate."""
         for group in self.optimiser.param_groups:
             group["lr"] = self.rate(step) * group.get("lr_share", 1.0)
         self.optimiser.step()
 
     def parts(self) -> dict[str, Any]:
-        """Return everything with a state, by name."""
+        """Return all objects with state, by name."""
         return {"online": self.online, "optimiser": self.optimiser, "probes": self.probes}
 
     def state(self) -> dict[str, Any]:
-        """Return what the next step depends on, and the images' fingerprint."""
+        """Return the state that the next step depends on, and the images' fingerprint."""
         state: dict[str, Any] = {"images": self.fingerprint}
         state |= {name: part.state_dict() for name, part in self.parts().items()}
         return state | ({"plateau": self.plateau.state()} if self.plateau else {})
 
     def load(self, state: dict[str, Any]) -> None:
-        """Restore `state()`."""
+        """Restore the result of `state()`."""
         for name, part in self.parts().items():
             part.load_state_dict(state[name])
         if self.plateau is not None:
