@@ -336,7 +336,7 @@ def functions_of(module: ast.Module | ast.ClassDef) -> dict[str, Function]:
 
 
 def arguments_of(function: Function, code: Path, *, skip: bool = False) -> dict[str, int]:
-    """Return the arguments of a function with their lines; `skip` the first, `self`.
+    """Return the arguments of a function with their lines.
 
     Raises:
         SuiteError: an argument cannot be passed by name, or the function is asynchronous.

@@ -173,7 +173,7 @@ def judge_claims(
         scale: one of its scales.
         cells: the cells that the claims use.
         done: the finished cells.
-        paper: the suite's.
+        paper: the suite's paper.
         baselines: the finished baselines of the scale. If the scale's baselines are unfinished,
             checks on accuracies are not judged.
         failed: the failed cells.

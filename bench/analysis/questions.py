@@ -93,7 +93,7 @@ class Findings:
 
     @property
     def leading(self) -> list[EffectRow]:
-        """The first effect measured here, a published effect, and the counted ones of others.
+        """First effect measured here, a published effect, and counted effects of other projects.
 
         Only claims that answer the question are used. The published effect has the same comparison
         and metric. If there is none, the same comparison on another metric or the first effect is

@@ -161,7 +161,7 @@ class TrainingImages(NamedTuple):
 
     @property
     def limit(self) -> str:
-        """The origin of this number, as text."""
+        """Origin of the number of training images, as text."""
         if self.taken == self.available:
             return f"{self.dataset} has {self.available}"
         return f"train_images is {self.taken}"

@@ -122,7 +122,7 @@ def describe_suites(
             their experiment list no scales.
 
     Raises:
-        SuiteError: all suites are invalid; the error is that of the last suite.
+        SuiteError: all suites are invalid; the last suite's error is raised.
     """
     store = Store(workspace.results, have=have)
 

@@ -33,7 +33,7 @@ def is_present(name: str, root: Path) -> bool:
 
 
 def is_there(check: Callable[[str, Path], None], name: str, root: Path) -> bool:
-    """Return whether a check finds a data set."""
+    """Return whether `check` finds the data set, without raising DataMissing."""
     try:
         check(name, root)
     except DataMissing:

@@ -24,9 +24,9 @@ def logistic_scores(
 ) -> list[Tensor]:
     """Return class probabilities of each test part (m, classes), float64.
 
-    The problem is that of scikit-learn's LogisticRegression(C): the cross-entropy summed over the
-    training images plus half the squared weights divided by C, without a penalty on intercepts.
-    With two classes, the weights are those of the difference. A class without training images has
+    The problem is scikit-learn's LogisticRegression(C): the cross-entropy summed over the training
+    images plus half the squared weights divided by C, without a penalty on intercepts. With two
+    classes, the weights are those of the difference. A class without training images has
     probability 0. Computation uses float64 on the features' device. It stops when no entry of the
     mean gradient exceeds GRADIENT, with probability errors below 4e-4, or after the maximum number
     of iterations.

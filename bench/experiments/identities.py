@@ -557,9 +557,9 @@ def drift_of_all_keys(draw: RandomFeatures) -> Deviations:
 
 
 def cached_is_large_batch(draw: RandomFeatures) -> Deviations:
-    """Compare the gradient of a step with gradient caching with that of one large batch.
+    """Compare the gradient of a step with gradient caching with the gradient of one large batch.
 
-    The gradient is that of a network's weights, for InfoNCE and DCL over both views
+    The gradient is with respect to a network's weights, for InfoNCE and DCL over both views
     (arXiv:2101.06983).
     """
     network: Any = nn.Sequential(nn.Linear(draw.d, draw.d), nn.Tanh(), nn.Linear(draw.d, draw.d))

@@ -131,7 +131,7 @@ def _result(cell: Speech, folder: CellFolder, data: Path, device: str) -> Result
 
 
 def fingerprints(corpora: dict[str, Corpus]) -> dict[str, str]:
-    """Return the provenance of the recordings."""
+    """Return the hashes of the recordings, for the provenance."""
     return {"dataset": " ".join(corpus.fingerprint for corpus in corpora.values())}
 
 

@@ -55,7 +55,7 @@ def run(
     Args:
         cells: cells with one encoder (equal `training_id`).
         folders: their folders, in the same order.
-        device: where to compute, as torch names it.
+        device: torch device.
         ranks: the processes that train together; each calls this.
     """
     return run_on_encoder(cells, folders, device, ranks, _mapped, with_history=False)

@@ -28,7 +28,7 @@ def run(
     Args:
         cells: cells that may be stacked (equal `stack_key`).
         folders: their folders, in the same order.
-        device: where to compute, as torch names it.
+        device: torch device.
     """
     encoders = GaussianEncoders(cells, device)
     per_epoch = encoders.steps_per_epoch

@@ -79,7 +79,7 @@ def draw_seeds(
 
     Args:
         rows: one row per cell.
-        ax: where to draw.
+        ax: axes to draw on.
         x: column of the horizontal axis.
         y: column of the vertical axis.
         style: style of the points.
@@ -123,7 +123,7 @@ def draw_unnamed(
 
     Args:
         frame: the rows of these lines.
-        ax: where to draw.
+        ax: axes to draw on.
         x: column of the horizontal axis.
         y: column of the metric.
         by: column that distinguishes the lines.
@@ -147,7 +147,7 @@ def draw_room(frame: pd.DataFrame, ax: Axes, x: str | None) -> Axes:
 
     Args:
         frame: one row per cell, with the column x and, if there is headroom, ROOM_COLUMNS.
-        ax: where to draw.
+        ax: axes to draw on.
         x: the setting on the horizontal axis; None if a metric is on it.
     """
     if "floor" not in frame:

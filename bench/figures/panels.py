@@ -117,7 +117,7 @@ def can_be_drawn(figure: Figure, cells: Sequence[Cell], done: Done) -> bool:
     A history with one line is not sufficient if the planned cells have several lines to compare.
 
     Args:
-        figure: what the suite asks for.
+        figure: definition of the figure.
         cells: all cells of the selection.
         done: the finished ones.
     """

@@ -25,7 +25,7 @@ def printed(figure: Figure, suite: Suite, paper: Paper) -> pd.DataFrame:
     published as a gain is converted to a point if a comparison of the suite names its baseline.
 
     Args:
-        figure: what the suite asks for.
+        figure: definition of the figure.
         suite: the suite, with its comparisons.
         paper: the paper with the published values.
     """
@@ -69,7 +69,7 @@ def by_others(figure: Figure, suite: Suite, paper: Paper) -> pd.DataFrame:
     are those of `printed` and SOURCE. Each number occurs once.
 
     Args:
-        figure: what the suite asks for.
+        figure: definition of the figure.
         suite: the suite, with its comparisons.
         paper: the paper with the published values.
     """

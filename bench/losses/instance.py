@@ -28,7 +28,7 @@ def ir(
     and uniform noise 1/n, -log h(pos) - sum_k log(1 - h(neg_k)), h = P / (P + K/n), where n
     cancels. "sampled" is a literal reading of `eq-1-kappa`: -log of e^{pos/tau} / (kappa sum_k
     e^{neg_k/tau}), with the sum over K uniform entries. Then kappa only adds log kappa to the loss,
-    so the gradient is that of DCL on the bank.
+    so the gradient equals DCL's gradient on the bank.
 
     Args:
         pos_N: similarity of each query with its own entry, shape (..., N).

@@ -198,7 +198,8 @@ def _on_rank(norm: BatchNorm, ranks: Ranks) -> nn.Module:
 def statistics_apart(*networks: nn.Module) -> list[Tensor]:
     """Return the running statistics that each rank computes from its own groups.
 
-    Running statistics average over groups, so the mean over ranks is that of the whole batch.
+    Running statistics average over groups, so their mean over ranks equals the statistics of the
+    whole batch.
     """
     kinds = nn.BatchNorm1d | nn.BatchNorm2d
     layers = [m for network in networks for m in network.modules() if isinstance(m, kinds)]

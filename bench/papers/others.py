@@ -51,7 +51,7 @@ class OtherProject(Record):
 
         Args:
             at: position as file:line.
-            commit: commit of the line, if it differs from that of the source.
+            commit: commit of the line, if it differs from the source's commit.
         """
         path, _, line = at.rpartition(":")
         return f"{self.url.rstrip('/')}/blob/{commit or self.commit}/{path}#L{line}"
@@ -92,7 +92,7 @@ class OthersRow:
 
     @property
     def dataset(self) -> str:
-        """Data set of the number; for detection, that of the detector."""
+        """Data set of the number; for detection, the detector's data set."""
         return str(self.settings.get("detect_dataset", self.settings.get("dataset", UNKNOWN)))
 
     @property

@@ -1,4 +1,4 @@
-"""Facts about a cell by name: its settings, and those of its named parts.
+"""Facts about a cell by name: its settings, and the settings of its named parts.
 
 A paper's statements (`bench/papers/data`) use these names. The parts are the linear classifier
 (`linear.base_lr`) and the view set (`views.jitter`). Data of toys also have a name.
@@ -40,7 +40,7 @@ def facts(cell: Cell) -> dict[str, Any]:
     Besides its settings, these include `linear.*`, the fields of its linear protocol and the
     learning rate `linear.lr` at its batch size. `views.*` are the fields of the recipe of its
     global views (a tuple if views differ), the numbers of all and of local views, and the crop of
-    local views. A learning rate without a rule is converted to that of the linear rule at its N.
+    local views. A learning rate without a rule is converted to the linear rule at its N.
     `tau_beta_over_tau` is 1 if both components have the same temperature. For a detector,
     `dataset`, `epochs`, `lr` and others describe the detector, and `pretrain_dataset` the encoder.
     Unused settings are None.

@@ -31,7 +31,7 @@ def draw_crop_numbers(
     and two uniform numbers for the position. They apply to images of any size.
 
     Args:
-        rng: where the numbers come from.
+        rng: source of randomness.
         shares: least and most kept share of the area, per view.
         batch: number of images.
     """
@@ -172,7 +172,7 @@ def crop_numbers(recipes: tuple[Recipe, ...], rng: np.random.Generator, batch: i
 
     Args:
         recipes: one recipe per view.
-        rng: where the numbers come from.
+        rng: source of randomness.
         batch: number of images.
     """
     return draw_crop_numbers(rng, [r.crop or WHOLE for r in recipes], batch)
@@ -185,7 +185,7 @@ def draw_shift(
 
     Args:
         recipes: one recipe per view.
-        rng: where the numbers come from.
+        rng: source of randomness.
         batch: number of images.
         size: side of a view in pixels.
     """
@@ -198,7 +198,7 @@ def draw_filters(recipes: tuple[Recipe, ...], rng: np.random.Generator, batch: i
 
     Args:
         recipes: one recipe per view.
-        rng: where the numbers come from.
+        rng: source of randomness.
         batch: number of images.
     """
     chance = np.array([r.lab_filter for r in recipes])[:, None]
@@ -217,7 +217,7 @@ def draw_affine(
 
     Args:
         recipes: one recipe per view.
-        rng: where the numbers come from.
+        rng: source of randomness.
         batch: number of images.
         size: side of a view in pixels.
     """
@@ -247,7 +247,7 @@ def affine_matrix(
 
     Args:
         angle: radians, clockwise, shape (...).
-        scale: above 0; 1 keeps the size.
+        scale: scale factor, above 0; 1 keeps the size.
         aspect: width divided by height of a stretched square, above 0.
         shear: slope of the horizontal shear, the tangent of its angle.
         shift: (right, down) in shares of the image's side, shape (..., 2).

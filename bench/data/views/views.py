@@ -53,7 +53,7 @@ class Views:
         """Return the parameters of all views of `batch` images of height x width pixels.
 
         Args:
-            rng: where the numbers come from.
+            rng: source of randomness.
             batch: number of images.
             height: height of the images, in pixels.
             width: width of the images, in pixels.
