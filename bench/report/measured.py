@@ -48,6 +48,12 @@ class Found:
         """The mean over seeds with its 95 % t-interval; None if all cells failed."""
         return t_interval(self.values) if self.values else None
 
+    @property
+    def low(self) -> float:
+        """The lower end that the table shows: of the interval, or the lowest of too few seeds."""
+        shown = self.interval if len(self.values) >= LEAST_SEEDS else None
+        return min(self.values) if shown is None or shown.low is None else shown.low
+
     def entry(self, decimals: int) -> Entry:
         """Return the mean with its interval, gain and mark, and the number of failed cells."""
         interval, ids = self.interval, tuple(cell.id for cell in self.cells)
@@ -197,17 +203,13 @@ def _notes(metric: str, found: Sequence[Found], rooms: Rooms) -> list[str]:
     every = [cell for one in found for cell in one.cells]
     if rooms.are_missing(metric, every):
         return [NO_ROOM.format(raw_inputs(metric))]
-    low = sum(
-        _reaches_floor(interval, rooms.of(metric, one.cells))
-        for one in found
-        if (interval := one.interval) is not None
-    )
-    note = f"interval at or below the trivial baseline: {low} of {len(found)} entries"
+    low = sum(_reaches_floor(one.low, rooms.of(metric, one.cells)) for one in found if one.values)
+    what = "interval" if any(len(one.values) >= LEAST_SEEDS for one in found) else "lowest seed"
+    note = f"{what} at or below the trivial baseline: {low} of {len(found)} entries"
     return [*room_lines(rooms.of(metric, every)), *([note] if low else [])]
 
 
-def _reaches_floor(interval: Interval, rooms: Sequence[Room]) -> bool:
-    low = interval.mean if interval.low is None else interval.low
+def _reaches_floor(low: float, rooms: Sequence[Room]) -> bool:
     return bool(rooms) and low <= max(room.floor for room in rooms)
 
 
