@@ -61,6 +61,20 @@ def telling_settings(cells: Sequence[Cell]) -> list[str]:
     return without_followers(points, nulls_tell=False)
 
 
+def settings_beside(cells: Sequence[Cell], given: Sequence[str]) -> list[str]:
+    """Return the settings, without the seed, that tell apart cells alike in the given ones.
+
+    Settings that follow from the others are left out.
+    """
+    points = {
+        cell.but_seed: {name: value for name, value in cell.known.items() if name != "seed"}
+        for cell in cells
+    }
+    names = dict.fromkeys(name for point in points.values() for name in point)
+    alike = [{name: point.get(name) for name in names} for point in points.values()]
+    return without_followers(alike, given=given) if alike else []
+
+
 def without_followers(
     points: Sequence[Mapping[str, Any]], *, nulls_tell: bool = True, given: Sequence[str] = ()
 ) -> list[str]:

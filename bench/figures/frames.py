@@ -11,6 +11,7 @@ import pandas as pd
 from bench.analysis.doubts import MARK
 from bench.analysis.room import Room, Rooms
 from bench.cells.cell import Cell
+from bench.cells.groups import settings_beside
 from bench.cells.pretrain import Pretrain
 from bench.figures.marks import ROOM_COLUMNS
 from bench.results.fitness import Failed, failed_text
@@ -53,6 +54,41 @@ def _largest(values: Iterable[Any]) -> Any:
 
 def _of(cell: Cell, setting: str) -> Any:
     return getattr(cell, setting, None)
+
+
+def with_all_lines(figure: Figure, cells: Sequence[Cell]) -> Figure:
+    """Return the figure with lines for the settings that it does not name.
+
+    Means are then over seeds alone. Scatters and series get panels; a twin axis becomes a panel.
+
+    Args:
+        figure: what the suite asks for.
+        cells: all cells of the scale, done or not.
+    """
+    if figure.kind.x in ("metric", "either"):  # their points are of cells alike
+        return figure
+    of_lines = (_unnamed(figure, line, cells) for line in _lines(figure, cells))
+    names = list(dict.fromkeys(name for names in of_lines for name in names))
+    if not names:
+        return figure
+    if figure.series or figure.draw == "scatter":
+        return figure.model_copy(update={"panels": [*figure.panel_names, *names]})
+    beside = [figure.twin] if figure.twin else figure.beside
+    by = [*figure.line_names, *names]
+    return figure.model_copy(update={"by": by, "twin": None, "beside": beside})
+
+
+def _unnamed(figure: Figure, line: "_Line", cells: Sequence[Cell]) -> list[str]:
+    """Return the settings that differ among the cells of a point of a line."""
+    shown, given = (
+        [cell for cell in cells if line.has(cell)],
+        figure.line_names + figure.panel_names,
+    )
+    if figure.kind.x == "setting":
+        ys = {quantity.y for quantity in figure.quantities}
+        shown = [c for c in shown if _of(c, line.x) is not None and ys & {*c.metrics}]
+        given = [line.x, *given]
+    return settings_beside(shown, given)
 
 
 def line_column(figure: Figure) -> str | None:

@@ -20,6 +20,7 @@ from bench.figures.frames import (
     notes_on,
     panel_column,
     panel_title,
+    with_all_lines,
 )
 from bench.figures.kinds import KINDS, UNKNOWN, Curves, OfCells, line_label
 from bench.figures.layout import (
@@ -94,6 +95,7 @@ def draw_figure(  # noqa: PLR0913  # what is drawn, from what, and what stands b
             data set are drawn in the same panel, otherwise in a separate one.
         failed: the failed cells.
     """
+    figure = with_all_lines(figure, cells or [cell for cell, _ in done])
     with look():
         kind = KINDS[figure.draw]
         if issubclass(kind, OfCells):

@@ -12,7 +12,7 @@ from bench.analysis.measured import Measured
 from bench.analysis.room import Room, Rooms, raw_inputs, room_lines
 from bench.analysis.statistics import Interval, t_interval
 from bench.cells.cell import Cell
-from bench.cells.groups import telling_settings, without_followers
+from bench.cells.groups import settings_beside, telling_settings
 from bench.report.tables import (
     Entry,
     Table,
@@ -253,16 +253,9 @@ def own_tables(suite: Suite, cells: Sequence[Cell]) -> list[MeasuredTable]:
 
 
 def _with_all_rows(table: MeasuredTable, cells: Sequence[Cell]) -> MeasuredTable:
-    points = {
-        cell.but_seed: {name: value for name, value in cell.known.items() if name != "seed"}
-        for cell in cells
-        if table.metric in type(cell).metrics and _place(table, cell) is not None
-    }
-    names = dict.fromkeys(name for point in points.values() for name in point)
-    alike = [{name: point.get(name) for name in names} for point in points.values()]
+    shown = [c for c in cells if table.metric in type(c).metrics and _place(table, c) is not None]
     named = [*table.rows, *([table.columns] if table.columns else [])]
-    rows = without_followers(alike, given=named) if alike else []
-    return table.model_copy(update={"rows": [*table.rows, *rows]})
+    return table.model_copy(update={"rows": [*table.rows, *settings_beside(shown, named)]})
 
 
 def made_tables(suite: Suite, cells: Sequence[Cell]) -> list[MeasuredTable]:

@@ -1,5 +1,6 @@
 """What a figure's keys draw, by the numbers on its axes."""
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -9,14 +10,15 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure as Canvas
 
 from bench.cells.cell import Cell
-from bench.figures.frames import chosen_by
+from bench.figures.frames import chosen_by, with_all_lines
 from bench.figures.layout import place_ticks, widen
 from bench.figures.panels import can_be_drawn, draw_figure
 from bench.figures.style import styles
-from bench.papers.reader import load_paper
+from bench.papers.reader import NO_PAPER, load_paper
 from bench.results.reader import Finished
-from bench.suites.figure import DrawnCells, Figure
+from bench.suites.figure import DrawnCells, Figure, Quantity
 from bench.suites.load import load_suite
+from tests.fakes.cells import small_cell
 from tests.fakes.made_up import canvas_of, drawn, results_of
 from tests.fakes.paths import SUITES
 
@@ -67,6 +69,51 @@ def test_several_settings_tell_lines_apart_and_alpha_is_not_averaged() -> None:
     moco = lines_of(axes_titled(canvas)["method = moco-v2"])
     assert numbers(moco["infonce (published)"])[0] == [256, 1024, 4096, 16384]
     assert numbers(moco["line not stated (published)"]) == ([65536], [67.5])
+
+
+ASKED: dict[str, Any] = {
+    "name": "asked", "title": "Asked", "draw": "lines", "x": "batch_size", "x_label": "batch",
+    "y": "knn_top1", "y_label": "kNN", "by": "loss",
+}  # fmt: skip
+OF_BOTH = [small_cell(loss=loss, tau=tau, seed=seed) for loss, tau, seed in product(
+    ("infonce", "dcl"), (0.1, 0.2), (0, 1, 2)
+)]  # fmt: skip
+
+
+def test_a_point_is_a_mean_over_seeds_alone() -> None:
+    """tau, which the figure does not name, gets lines: no point is the mean of 10 and 20."""
+    done = [(c, Finished({"knn_top1": 100 * c.settings["tau"] + c.seed}, {})) for c in OF_BOTH]
+    suite = load_suite(path_of("dcl-table-16"))
+    canvas = draw_figure(Figure(**ASKED), suite, OF_BOTH, list(done), NO_PAPER)
+    assert canvas is not None
+    assert {name: numbers(line)[1] for name, line in lines_of(canvas.axes[0]).items()} == {
+        f"{loss}, tau = {tau}": [100 * tau + 1] for loss in ("infonce", "dcl") for tau in (0.1, 0.2)
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "keys"),
+    [
+        ({}, {"by": ["loss", "tau"]}),
+        ({"x": "tau"}, {}),
+        ({"panels": "tau"}, {}),
+        ({"where": {"tau": 0.1}}, {}),
+        ({"draw": "history", "x": "epoch", "by": None}, {"by": ["loss", "tau"]}),
+        ({"draw": "distribution", "y": "shares", "by": None}, {"by": ["loss", "tau"]}),
+        ({"draw": "scatter", "by": None, "panels": "loss"}, {"panels": ["loss", "tau"]}),
+        ({"draw": "points", "x": "q_b"}, {}),
+        ({"by": None, "series": [{"label": "all"}]}, {"panels": ["loss", "tau"]}),
+        (
+            {"by": None, "where": {"loss": "dcl"}, "twin": {"y": "q_b", "y_label": "q_B"}},
+            {"by": ["tau"], "twin": None, "beside": [Quantity(y="q_b", y_label="q_B")]},
+        ),
+    ],
+)
+def test_settings_that_a_figure_does_not_name_get_lines_or_panels(
+    changes: dict[str, Any], keys: dict[str, Any]
+) -> None:
+    figure = Figure.model_validate(ASKED | changes)
+    assert with_all_lines(figure, OF_BOTH) == figure.model_copy(update=keys)
 
 
 def test_a_line_and_its_printed_points_have_one_colour() -> None:
