@@ -323,6 +323,8 @@ def parsed(code: Path, what: str = "") -> tuple[ast.Module, bytes]:
         return ast.parse(source, str(code)), source
     except SyntaxError as fault:
         raise SuiteError(f"{code}:{fault.lineno or 1}: {fault.msg}") from None
+    except (RecursionError, MemoryError):
+        raise SuiteError(f"{code}: nested too deeply") from None
     except ValueError as fault:
         raise SuiteError(f"{code}: {fault}") from None
 
@@ -387,6 +389,8 @@ def check_arguments(
         for name, line in lines.items():
             if name not in may_take:
                 rest = choices(name, may_take)
+                if not path.exists():  # a metric without parameters needs none
+                    rest += f" A parameter needs a declaration, and {path.name} is missing."
                 raise SuiteError(f"{code}:{line}: unknown argument '{name}'. {rest}")
     taken = {name for lines in arguments.values() for name in lines}
     taken |= {str(size) for one in declared.learned.values() for size in one.shape}

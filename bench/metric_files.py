@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.errors import SuiteError
+from bench.files.yaml_file import yaml_files
 from bench.loss_files import (
     MetricDeclaration,
     Parameter,
@@ -73,7 +74,11 @@ def declared_parameters(suites: Path, setting: str) -> dict[str, Parameter]:
     Raises:
         SuiteError: a file is invalid.
     """
-    paths = [p for p in metric_files(suites, setting).values() if p.with_suffix(".yaml").exists()]
+    codes = metric_files(suites, setting)
+    for path in yaml_files(suites / FOLDERS[setting]):
+        if path.stem not in codes:
+            raise SuiteError(f"{path}: {path.stem}.py with its function is missing")
+    paths = [p for p in codes.values() if p.with_suffix(".yaml").exists()]
     files = [read_metric_file(path, setting) for path in paths]
     return {f"{setting}_{name}": p for file in files for name, p in file.parameters.items()}
 

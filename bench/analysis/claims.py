@@ -468,7 +468,7 @@ def _untested(place: Mention, scales: Sequence[JudgedScale], scale: str | None) 
         nothing = f"no results at {where} of {', '.join(place.suites)}"
         missing = "; ".join(dict.fromkeys(of_scales)) or nothing
     else:
-        missing = place.reason or "no suite covers it"
+        missing = place.reason or "no suite here covers it"
     row: Json = dict.fromkeys(ROW_KEYS) | claim_head(place.of)
     row |= dict.fromkeys(("n", "groups", "published_groups", "checks"), 0)
     row |= {"group": {}, "others": [], "cells": [], "unlearned": [], "notes": []}

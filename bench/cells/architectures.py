@@ -6,7 +6,7 @@ from pydantic import Field
 
 OF_TIMM = "timm:"
 """Prefix of the names of timm's networks."""
-Timm = Annotated[str, Field(pattern=rf"^{OF_TIMM}[a-z0-9_]+$")]
+Timm = Annotated[str, Field(pattern=rf"^{OF_TIMM}[A-Za-z0-9_]+$")]
 Stem = Literal["imagenet", "cifar", "half"]
 Arch = (
     Literal["small", "small-alexnet", "resnet18", "resnet50", "resnet50-2x", "resnet50-4x"] | Timm

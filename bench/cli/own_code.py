@@ -17,7 +17,7 @@ from bench.files.messages import tell
 from bench.loss_files import TRUST, LossFile, trust, trusted, trusted_folders
 from bench.metric_files import FOLDERS, MetricFile, trusted_metric
 from bench.results.store import State, Store
-from bench.suites.own_losses import FOLDER, METHODS, shipped
+from bench.suites.own_losses import own_code
 from bench.text import counted
 
 Trust = Annotated[
@@ -66,11 +66,8 @@ def trust_words(cells: Iterable[Cell], suites: Path) -> list[str]:
         cells: the cells to compute.
         suites: folder of suites. If no folder is trusted, the code is in subfolders of this folder.
     """
-    cells = list(cells)
-    own = [cell for cell in _with_own_losses(cells) if not _is_shipped(cell)]
-    folders = {METHODS if cell.target == "own" else FOLDER for cell in own}
-    folders |= {FOLDERS[setting] for cell in cells for setting, _, _ in _metrics_of(cell)}
-    paths = (trusted_folders() if folders else []) or [suites / name for name in sorted(folders)]
+    folders = dict.fromkeys(name.split("/")[0] for name in own_code(cells))
+    paths = (trusted_folders() if folders else []) or [suites / name for name in folders]
     return [f"--trust {shlex.quote(str(path))}" for path in paths]
 
 
@@ -161,11 +158,6 @@ def tell_edited(cells: Iterable[Cell], store: Store) -> None:
 
 def _own_file(cell: Cell) -> str | None:
     return getattr(cell, "loss_file", None)
-
-
-def _is_shipped(cell: Pretrain) -> bool:
-    file = shipped().get(cell.loss)
-    return file is not None and file.identity == cell.loss_file
 
 
 def _of_timm(cell: Cell) -> bool:

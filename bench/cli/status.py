@@ -225,7 +225,8 @@ def _print_begun(begun: Sequence[Json], again: str) -> None:
     if len(begun) > MOST_BEGUN:
         print(f"  ... and {len(begun) - MOST_BEGUN} more (--json lists all)")
     if stopped := sum(cell["state"] == "stopped" for cell in begun):
-        print(f"  {counted(stopped, 'cell')} stopped: `{again}` continues them")
+        them = "it" if stopped == 1 else "them"
+        print(f"  {counted(stopped, 'cell')} stopped: `{again}` continues {them}")
 
 
 def _running_text(cell: Json) -> str:

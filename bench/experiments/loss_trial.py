@@ -1,6 +1,6 @@
 """Test calls of the user's own objective, method, metric or network before a run."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import cast
 
@@ -35,16 +35,20 @@ def try_loss(cell: Pretrain) -> None:
     objective = OwnLoss(cell)
     pair = _random_pair(cell)
     first_N, again_N = objective(pair), objective(pair)
-    code = objective.file.code
-    if not first_N.isfinite().all():
-        raise CellFailure(f"{code}: {objective.file.function} is not finite on random unit vectors")
-    if not torch.equal(first_N, again_N):
+    code, who = objective.file.code, objective.file.function
+    with faults_of(code):  # of tensors without values, say
+        finite, same = first_N.isfinite().all().item(), torch.equal(first_N, again_N)
+    if not finite:
+        raise CellFailure(f"{code}: {who} is not finite on random unit vectors")
+    if not same:
         raise CellFailure(f"{code}: two calls give different values: draw with `generator`")
     _check_unchanged(code, _given_of(pair), _given_of(_random_pair(cell)))
     if not first_N.requires_grad:
-        raise CellFailure(f"{code}: {objective.file.function} has no gradient in its arguments")
-    with faults_of(objective.file.code):
+        raise CellFailure(f"{code}: {who} has no gradient in its arguments")
+    with faults_of(code):
         first_N.sum().backward()
+    if not _all_finite([pair.query_ND, pair.key_ND]):
+        raise CellFailure(f"{code}: the gradient of {who} is not finite on random unit vectors")
     objective.remember([pair])
 
 
@@ -70,6 +74,8 @@ def try_method(cell: Pretrain) -> None:
         loss.backward()
     if all(weight.grad is None for weight in first.online.backbone.parameters()):
         raise CellFailure(f"{code}: the loss has no gradient in the network")
+    if not _all_finite(first.online.parameters()):
+        raise CellFailure(f"{code}: the gradient of the loss is not finite on random images")
     first.method.after_step(first.online, first.moment(0))
     restored.online.load_state_dict(first.online.state_dict())
     with faults_of(first.method.file.code):
@@ -96,6 +102,10 @@ def try_metrics(cell: EncoderCell) -> None:
                 told = "; draw with `generator`" if setting == "evaluate" else ""
                 raise CellFailure(f"{metric.file.path}: two calls give different values{told}")
             _check_unchanged(metric.file.path, given, _random_features(cell))
+
+
+def _all_finite(leaves: Iterable[torch.Tensor]) -> bool:
+    return all(leaf.grad.isfinite().all() for leaf in leaves if leaf.grad is not None)
 
 
 def _check_unchanged(code: Path, given: Mapping[str, object], fresh: Mapping[str, object]) -> None:

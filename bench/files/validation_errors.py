@@ -22,6 +22,8 @@ _RULES = {
     "union_tag_invalid": "one of {expected_tags}",
     "string_pattern_mismatch": "lower-case words joined by hyphens",
 }
+_TAGS = ("bool", "int", "float", "str", "constrained-int")
+"""Steps of pydantic's places that are types of a union, such as 'list[...]', and no keys."""
 _ANYTHING = "one number, text, true, false or null"
 _MOST_SHOWN = 100  # characters of a value
 _PLAIN = {
@@ -50,8 +52,7 @@ def explain(
     """
     worst = _worst(error)
     steps = [str(step) for step in worst["loc"]]
-    # Tags of unions ('flat', 'bool', 'list[...]') are not keys of the file.
-    keys = [s for s in steps if "[" not in s and s not in ("bool", "int", "float", "str")]
+    keys = [s for s in steps if "[" not in s and s not in _TAGS]
     if places is not None:  # a list of cells was validated: the first step is its index
         keys = keys[1:]
         keys = [places.get(keys[0], keys[0])] if keys else []

@@ -67,7 +67,7 @@ def checked_timm(name: str) -> ModuleType:
     import timm
 
     if not timm.is_model(name):
-        alike = timm.list_models(f"{name[:4]}*") or ["resnet18", "vit_tiny_patch16_224"]
+        alike = timm.list_models(f"{name[:4].lower()}*") or ["resnet18", "vit_tiny_patch16_224"]
         raise CellFailure(
             f"arch 'timm:{name}': timm {timm.__version__} has no such network. "
             f"{choices(name, alike)}"

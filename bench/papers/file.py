@@ -39,7 +39,7 @@ class PaperHead(Record):
     id: PaperId  # the name of the file without its ending, with hyphens for underscores
     title: Text
     authors: Text
-    year: int
+    year: Annotated[int, Field(ge=1900, le=2100)]
     venue: str | None = None
     arxiv: str | None = None
     released_code: dict[str, Any] | None = None

@@ -77,7 +77,8 @@ def write_index(
         "picture": _picture(to, found) if answered else None,
         "figures": {answer.question.name: _figure(to, answer) for answer in answered},
         "others_known": (len(projects), len(numbers), Counter(s.seen for s in seen.values())),
-        "evidence": _evidence(listed, summaries),
+        "evidence": (evidence := _evidence(listed, summaries)),
+        "measured_kinds": _measured_words(evidence),
         "origin": _origin_lines(summaries),
         "verdicts": ORDER,
         "methods": (to / "methods.md").exists(),
@@ -171,6 +172,21 @@ def _evidence(
     ]
 
 
+def _measured_words(evidence: Sequence[dict[str, Any]]) -> str:
+    """Return what was measured here below the papers' scale, in words; empty for nothing."""
+    words = {
+        Kind.IMAGES_REDUCED: "small networks on small images ({} claims tested)",
+        Kind.TOYS: "toy experiments",
+        Kind.IDENTITIES: "identities",
+    }
+    there = [
+        words[e["kind"]].format(sum(e["verdicts"]))
+        for e in evidence
+        if e["kind"] in words and (e["artifacts"] or sum(e["verdicts"]))
+    ]
+    return " and ".join(filter(None, [", ".join(there[:-1]), *there[-1:]]))
+
+
 def _artifact(paper: Paper, place: Mention, summaries: Sequence[Summary]) -> dict[str, Any]:
     artifact = paper.artifact(place.id)
     suite_summaries = [s for s in summaries if s.suite in place.suites]
@@ -236,4 +252,4 @@ def _status(place: Mention) -> str:
     """Return why there is nothing to show."""
     if place.suites:
         return "no results yet: " + ", ".join(f"`bench run {name}`" for name in place.suites)
-    return place.reason or "no suite covers it"
+    return place.reason or "no suite here covers it"

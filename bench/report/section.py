@@ -37,6 +37,7 @@ from bench.report.tables import (
 )
 from bench.results.reader import Finished
 from bench.suites.figure import Figure
+from bench.suites.own_losses import own_code
 from bench.suites.presets import paper_presets, resolved
 from bench.suites.suite import Suite
 from bench.text import ONE_SEED, csv_text, value_text
@@ -88,10 +89,10 @@ class SectionFacts:
     curves: Figure | None  # how the trainings went
     assumed: list[tuple[str, str, str, str]]  # setting, value, why, values at this scale
     gaps: list[tuple[str, str, str, str]]  # methods, setting, value, source
-    unstated: list[str]
     errata: list[tuple[str, str]]  # where, and what
     errata_of_protocols: list[tuple[str, str]]
     origins: dict[str, str]
+    trusted: list[str]  # folders beside the suites with the user's own code
     origin: Origin | None
     cells: Table | None  # every finished cell
     formats: list[str]  # of tables, as files beside the page
@@ -101,6 +102,11 @@ class SectionFacts:
     def what(self) -> str:
         """Description of the scale in the suite."""
         return self.suite.scales[self.scale].what
+
+    @property
+    def unstated(self) -> list[str]:
+        """What the paper leaves open of the experiment."""
+        return [u for protocol in _protocols(self.suite, self.paper) for u in protocol.unstated]
 
     @property
     def raw_inputs(self) -> str:
@@ -199,10 +205,10 @@ def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
         curves=learning_curves(figures, trainings(evidence.done)),
         assumed=_assumed(evidence),
         gaps=_preset_gaps(suite, evidence.cells),
-        unstated=[u for protocol in _protocols(suite, paper) for u in protocol.unstated],
         errata=_errata(artifacts),
         errata_of_protocols=_errata_of_protocols(suite, paper),
         origins=_origins(evidence.done),
+        trusted=list(dict.fromkeys(name.split("/")[0] for name in own_code(evidence.cells))),
         origin=origin_of(evidence.done),
         cells=_finished_cells(evidence),
         formats=[kind for kind in WRITERS if kind in formats],
@@ -340,6 +346,9 @@ def _origins(done: Sequence[tuple[Cell, Finished]]) -> dict[str, str]:
         )
     seconds = sum(finished.provenance.get("wall_s", 0.0) for _, finished in done)
     origins["seeds"] = ", ".join(str(seed) for seed in sorted({cell.seed for cell, _ in done}))
+    code = own_code(cell for cell, _ in done)
+    if code:
+        origins["own code"] = ", ".join(f"{name} ({identity})" for name, identity in code.items())
     origins["compute time of all cells"] = f"{seconds:.0f} s"
     return origins
 

@@ -148,10 +148,11 @@ class SuiteFile(SuiteBase):
             raise ValueError(
                 f"scale: '{self.scale}' is none of the scales {', '.join(self.scales)}"
             )
-        if (self.paper is None) == bool(self.reproduces or self.claims):
-            raise ValueError(
-                "reproduces: a suite with a paper names artifacts or claims, one without neither"
-            )
+        named = "reproduces" if self.reproduces else "claims" if self.claims else None
+        if named and self.paper is None:
+            raise ValueError(f"{named}: belongs to a paper, and the key paper names none")
+        if self.paper is not None and named is None:
+            raise ValueError("reproduces: a suite with a paper names artifacts or claims")
         return self
 
     def checks(self) -> dict[str, list[Check]]:

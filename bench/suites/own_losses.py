@@ -31,8 +31,8 @@ FOLDER, METHODS = "losses", "methods"
 """Folders next to the suites."""
 OwnLosses = Mapping[str, LossFile]
 """Objectives and methods by name."""
-NOT_RECORDED = ("step", "epoch", "lr", *Pretrain.metrics)
-"""Names that a method may not use for its own quantities."""
+NOT_RECORDED = ("step", "epoch", "lr")
+"""Keys of a history's lines besides metrics, which no quantity of a method may have."""
 TAKEN = "bench uses this name already; choose another name"
 
 
@@ -86,15 +86,23 @@ def _add(file: LossFile, found: dict[str, LossFile]) -> None:
         raise SuiteError(f"{path}: bench has a loss '{file.name}'; choose another name")
     if file.name in found:
         raise SuiteError(f"{path}: {found[file.name].path} has the same name; choose another name")
-    for name in file.declared.parameters:
-        used = hasattr(Pretrain, name) or name in (*Pretrain.model_fields, *Pretrain.metrics)
-        if used or name.startswith(tuple(f"{setting}_" for setting in FOLDERS)):
+    declared = file.declared
+    quantities = declared.quantities if isinstance(declared, MethodDeclaration) else []
+    for name in declared.parameters:
+        if _is_used(name):
             raise SuiteError(f"{path}: parameters.{name}: {TAKEN}")
-    if isinstance(file.declared, MethodDeclaration):
-        for name in file.declared.quantities:
-            if name in NOT_RECORDED:
-                raise SuiteError(f"{path}: quantities: {name}: {TAKEN}")
+    for name in quantities:
+        if name in NOT_RECORDED or _is_used(name):
+            raise SuiteError(f"{path}: quantities: {name}: {TAKEN}")
+        if name in declared.parameters:
+            raise SuiteError(f"{path}: quantities: {name}: is a parameter too; rename one")
     found[file.name] = file
+
+
+def _is_used(name: str) -> bool:
+    """Whether it is a setting or metric of bench, or could be a parameter of a user's metric."""
+    used = hasattr(Pretrain, name) or name in (*Pretrain.model_fields, *Pretrain.metrics)
+    return used or name.startswith(tuple(f"{setting}_" for setting in FOLDERS))
 
 
 def quantities_of(kinds: Iterable[type[Cell]], own: OwnLosses) -> list[str]:
@@ -125,6 +133,20 @@ def declared_beside(suites: Path | None, own: OwnLosses) -> dict[str, Parameter]
                 raise SuiteError(f"{suites / folder}: parameters.{short}: {TAKEN}")
         known |= declared
     return known
+
+
+def own_code(cells: Iterable[Cell]) -> dict[str, str]:
+    """Return the user's own code in cells, `losses/NAME` and the like, each with its identity."""
+    found = {}
+    for cell in cells:
+        for setting, folder in FOLDERS.items():
+            if (name := getattr(cell, setting, None)) is not None:
+                found[f"{folder}/{name}"] = str(getattr(cell, f"{setting}_file"))
+        if isinstance(cell, EncoderCell) and (identity := cell.loss_file) is not None:
+            ours = shipped().get(cell.loss)
+            if ours is None or ours.identity != identity:
+                found[f"{METHODS if cell.target == 'own' else FOLDER}/{cell.loss}"] = identity
+    return dict(sorted(found.items()))
 
 
 def setting_names(kind: type[Cell], declared: Iterable[str]) -> list[str]:

@@ -89,6 +89,14 @@ SEEN = {
         f"{AT}.yaml: quantities: train_loss: bench uses this name already",
         YAML.replace("[teacher_entropy]", "[train_loss]"),
     ),
+    "a quantity that is a setting": Mistake(
+        f"{AT}.yaml: quantities: batch_size: bench uses this name already",
+        YAML.replace("[teacher_entropy]", "[batch_size]"),
+    ),
+    "a quantity that is a parameter": Mistake(
+        f"{AT}.yaml: quantities: teacher_tau: is a parameter too; rename one",
+        YAML.replace("[teacher_entropy]", "[teacher_tau]"),
+    ),
     "a quantity that is no name": Mistake(
         f"{AT}.yaml: quantities.0: found 'the entropy', expected ",
         YAML.replace("[teacher_entropy]", "[the entropy]"),

@@ -87,6 +87,11 @@ def test_it_is_trained_shown_and_stale_once_it_is_edited(workspace: Workspace) -
     (kept, *_) = (workspace.root / "results" / "pretrain").glob("*/cell.json")
     assert json.loads(kept.read_text())["loss_file"].startswith("1-")
 
+    assert workspace.call("report", "digits", "--formats", "csv").status == 0
+    page = (workspace.root / "reports" / "digits" / "tiny" / "index.md").read_text()
+    assert "    bench run digits --scale tiny --trust suites/losses\n    bench report" in page
+    assert re.search(r"\| own code \| losses/push-apart \(1-[0-9a-f]{16}\) \|", page)
+
     assert workspace.call("export", "digits", "--to", "cells.tar").status == 0
     assert workspace.call("export", "digits", "--to", "tables").status == 0
     write_loss(workspace, code=CODE.replace("clamp(min=0)", "clamp(min=0.0)"))

@@ -100,6 +100,13 @@ SEEN = {
         f"{AT}.yaml: learned.slope: push_apart in {AT}.py does not take it",
         f"{YAML}learned: {{slope: 1}}\n",
     ),
+    "a learned parameter of no size": Mistake(
+        f"{AT}.yaml: learned.scale.shape.0: found 0, expected a value greater than 0.",
+        f"{YAML}learned: {{scale: {{shape: [0]}}}}\n",
+    ),
+    "Python that is nested too deeply": Mistake(
+        f"{AT}.py: nested too deeply", code=f"x = {'-' * 100_000}1\n{CODE}"
+    ),
     "a learned parameter of an unknown size": Mistake(
         f"{AT}.yaml: learned.slope_D.shape: unknown size 'dim'. Allowed here: feature_dim.",
         f"{YAML}learned: {{slope_D: {{shape: [dim]}}}}\n",
@@ -247,6 +254,13 @@ TRIED = {
     "not finite": Mistake(
         f"{AT}.py: push_apart is not finite on random unit vectors",
         code=CODE.replace(".clamp(min=0)", ".log().log()"),
+    ),
+    "a gradient that is not finite": Mistake(
+        f"{AT}.py: the gradient of push_apart is not finite on random unit vectors",
+        code=CODE.replace(".clamp(min=0)", ".mul(0).sqrt()"),
+    ),
+    "no values": Mistake(
+        f"{AT}.py: RuntimeError: ", code=CODE.replace(".clamp(min=0)", ".to('meta')")
     ),
     "random numbers": Mistake(
         f"{AT}.py: two calls give different values: draw with `generator`",

@@ -235,6 +235,14 @@ def test_a_declaration_of_another_ending_is_one_line(workspace: Workspace) -> No
     assert workspace.call("plan", "digits").err == (
         "bench: suites/records/power.yml: a declaration's name ends in .yaml: power.yaml\n"
     )
+    path.with_suffix(".yml").unlink()
+    told = workspace.call("plan", "digits").err
+    assert re.match(r"bench: suites/records/power\.py:\d: unknown argument 'exponent'\.", told)
+    assert told.endswith(" A parameter needs a declaration, and power.yaml is missing.\n")
+    path.with_suffix(".py").rename(path.with_name("force.py"))
+    path.write_text(OF_POWER)
+    line = "bench: suites/records/power.yaml: power.py with its function is missing\n"
+    assert workspace.call("plan", "digits").err == line
 
 
 def test_a_number_of_numpy_is_one(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

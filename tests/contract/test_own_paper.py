@@ -63,6 +63,7 @@ def test_a_paper_goes_from_yaml_to_a_page_with_a_verdict_here_and_elsewhere(
     assert "holds" in (reports / "cpc" / "equation-5.md").read_text()
     assert "Reproduction of six papers" in (index := (reports / "index.md").read_text())
     assert "](cpc/equation-5.md)" in index
+    assert "Measured here are toy experiments." in index
     (value,) = bench.published("cpc")["value"]
     assert value == 48.7
 

@@ -232,8 +232,7 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "artifacts without a paper": (
         small({"paper": REMOVED}),
-        "suites/small.yaml: reproduces: a suite with a paper names artifacts or claims, one "
-        "without neither.\n",
+        "suites/small.yaml: reproduces: belongs to a paper, and the key paper names none.\n",
     ),
     "unknown experiment": (
         small({"experiment": "gausian-mi"}),

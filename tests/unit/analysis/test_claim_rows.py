@@ -70,7 +70,7 @@ def test_what_is_missing_is_told() -> None:
         "eqco-table-9 at smoke: no seed",
         "no results at any scale of eqco-table-9, other",
         "cannot be had",
-        "no suite covers it",
+        "no suite here covers it",
     ]
     assert rows[0].keys() == judged(ClaimVerdict.HOLDS, 0.1).record().keys() | {
         "suite", "protocol", "checks", "overall"
