@@ -100,5 +100,7 @@ def print_findings(found: Findings) -> None:
     ]  # fmt: skip
     if rows:
         print_rows("", heads, rows)
+    if found.question.map:
+        print_line(f"`bench show {found.question.map}` prints the effect over more settings.")
     for place in dict.fromkeys(row.who for row in found.rows if row.kind == "here"):
         print_line(f"`bench show {' --scale '.join(place.split())}` prints each setting's values.")
