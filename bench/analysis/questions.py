@@ -279,8 +279,8 @@ def _uncounted_words(rows: Sequence[EffectRow]) -> str:
         ).append(row)
     parts = []
     for (why, quantity), alike in kinds.items():
-        noun, after = ("contrast", "") if why == CONTRAST else ("effect", f" ({why})")
-        parts.append(f"{counted(len(alike), noun)} of {quantity}{after}, {_range(alike)}")
+        words = "the runs differ in more" if why == CONTRAST else why
+        parts.append(f"{counted(len(alike), 'effect')} of {quantity} ({words}), {_range(alike)}")
     return "; ".join(parts)
 
 

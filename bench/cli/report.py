@@ -81,11 +81,11 @@ def write_reports(
     """
     if not names:
         check_scale_known(scale, workspace.suites)
-    results = Results(workspace.results)
     asked = {  # without their cells, which are many
         (s.suite.name, s.scale): s.path
         for s in (select(workspace, name, scale=scale) for name in names)
     }
+    results = Results(workspace.results)
     named = {name: path for (name, _), path in asked.items()}
     paths = known_suites(workspace.suites) | named
 

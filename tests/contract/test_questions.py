@@ -48,7 +48,7 @@ def test_one_command_says_what_is_known_of_dcl_at_small_batch(workspace: Workspa
     assert " not as claimed" not in others
     uncounted = others.partition("; not counted: ")[2]
     assert uncounted == (
-        "12 contrasts of dcl - infonce, -4.2 to +2.0; "
+        "12 effects of dcl - infonce (the runs differ in more), -4.2 to +2.0; "
         "3 effects of change over epochs (other data), +3.4 to +5.2."
     )
     assert (6.3, "cifar10", "yes") in {(e["effect"], e["data"], e["says"]) for e in rows["others"]}

@@ -456,8 +456,10 @@ def test_a_file_that_is_missing(workspace: Workspace) -> None:
     )
 
 
-def test_a_suite_that_does_not_exist(workspace: Workspace) -> None:
-    answer = workspace.call("plan", "smal")
+@pytest.mark.parametrize("verb", ["plan", "report"])
+def test_a_suite_that_does_not_exist(workspace: Workspace, verb: str) -> None:
+    """It is named first, though there are no results either."""
+    answer = workspace.call(verb, "smal")
     assert answer.status == 2
     assert (
         answer.err
@@ -503,8 +505,8 @@ def test_a_file_too_large(workspace: Workspace) -> None:
         (("--set", "steps=1:30"), "suites/small.yaml: --set steps: found '1:30', expected a whole"),
         (
             ("--seeds", "0,x"),
-            "--seeds 0,x: expected whole numbers of at most 15 digits, or ranges of at most 100000 "
-            "of them, with commas between: 0,1,2 or 0-4,7\n",
+            "--seeds 0,x: expected whole numbers of at most 15 digits, or rising ranges of at "
+            "most 100000 of them, with commas between: 0,1,2 or 0-4,7\n",
         ),
         (("--seeds", "4-0"), "--seeds 4-0: expected whole numbers"),
         (("--seeds", "0-100000"), "--seeds 0-100000: expected whole numbers"),

@@ -176,9 +176,9 @@ MISTAKES = {
 }
 OUTSIDE = ["../x", "a/b", "/etc", "", ".", "..", ".cache", "-x", "a\\b", "a b", "a\n"]
 RULE = "letters, digits, '_', '-' and '.', and does not begin with '-' or '.'"
-MISTAKES |= {
-    f"folder:{own}": f"folder:{own}: a folder's name has {RULE}." for own in OUTSIDE
-}  # fmt: skip
+for own in OUTSIDE:
+    on_one_line = own.replace("\n", r"\n")
+    MISTAKES[f"folder:{own}"] = f"folder:{on_one_line}: a folder's name has {RULE}."
 
 
 @pytest.mark.parametrize("name", MISTAKES)
