@@ -2,9 +2,11 @@
 
 from typing import Any
 
+import pytest
+
 from bench.cells import CELLS
 from bench.report.formats import to_markdown
-from bench.report.measured import measured_table, own_tables
+from bench.report.measured import Found, measured_table, own_tables
 from bench.results.reader import Finished
 from bench.suites.load import load_suite
 from bench.suites.suite import MeasuredTable
@@ -95,3 +97,9 @@ def test_a_mean_is_over_seeds_alone() -> None:
     nothing = asked.model_copy(update={"where": {"experiment": "speech"}})
     suite = suite.model_copy(update={"tables": [nothing]})
     assert own_tables(suite, cells) == [nothing]
+
+
+def test_the_lower_end_is_the_one_that_the_table_shows() -> None:
+    """Of two seeds the lower; of three the end of the interval, which lies below all of them."""
+    assert Found([], [71.5, 76.3], []).low == 71.5
+    assert Found([], [70.0, 71.0, 72.0], []).low == pytest.approx(71 - 4.303 / 3**0.5, abs=1e-3)
