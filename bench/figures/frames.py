@@ -80,10 +80,8 @@ def with_all_lines(figure: Figure, cells: Sequence[Cell]) -> Figure:
 
 def _unnamed(figure: Figure, line: "_Line", cells: Sequence[Cell]) -> list[str]:
     """Return the settings that differ among the cells of a point of a line."""
-    shown, given = (
-        [cell for cell in cells if line.has(cell)],
-        figure.line_names + figure.panel_names,
-    )
+    shown = [cell for cell in cells if line.has(cell)]
+    given = figure.line_names + figure.panel_names
     if figure.kind.x == "setting":
         ys = {quantity.y for quantity in figure.quantities}
         shown = [c for c in shown if _of(c, line.x) is not None and ys & {*c.metrics}]

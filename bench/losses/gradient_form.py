@@ -52,10 +52,8 @@ def gradient_form(  # noqa: PLR0913
     g is detached, so targets need not be detached.
 
     Args:
-        online_ND, target_ND: u1, and u2 of the other view, normalised as the method requires, shape
-            (N, D).
-        positive_gradient, negative_gradient, balance, gradient_scale: terms, lambda and scale,
-            described in the module's docstring.
+        online_ND, target_ND: u1, and u2 of the other view, normalised by the method, (N, D).
+        positive_gradient, negative_gradient, balance, gradient_scale: see the module's docstring.
         tau, samples_MD, allowed_NM: arguments of "softmax", see `softmax_mean`.
         correlation_DD: F for "predictor" and "online", symmetric, shape (D, D).
         eps, form: arguments of "predictor", see `needed_predictor`.

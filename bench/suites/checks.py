@@ -180,7 +180,7 @@ class CheckRecord(Record, ABC):
 
         Args:
             printed: result for the group nearest to the threshold.
-            metric: the paper's metric, if the check is judged on another one.
+            metric: the paper's metric, if the check is judged on a different metric.
         """
         of, least = _of(metric), " at least" * (printed.groups > 1)
         return f"paper{of}{least} {printed.effect:+.3g}"
