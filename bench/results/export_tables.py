@@ -1,4 +1,8 @@
-"""Export finished cells as compressed tables per experiment and suite, with digests."""
+"""Export finished cells as compressed tables per experiment and suite, with digests.
+
+Cells that diverged are exported too, since divergence is a result. Other failures are faults of a
+machine or of its data and stay there.
+"""
 
 import gzip
 import json
@@ -17,7 +21,7 @@ from bench.results.digests import DIGESTS
 from bench.results.folder import CellFolder
 from bench.results.provenance import flatten
 from bench.results.store import Store
-from bench.results.tables import CELL, Arrays, CellRow, Tables, read_manifest
+from bench.results.tables import CELL, MESSAGE, Arrays, CellRow, Tables, read_manifest
 from bench.text import csv_text
 
 
@@ -30,6 +34,8 @@ def export_cells(
     history: Collection[str] | None = None,
 ) -> int:
     """Add the finished cells to the tables in `folder`; return their number.
+
+    Cells that diverged are added to a table of their own, and are not counted.
 
     Args:
         cells: the cells; damaged ones are reported and omitted.
@@ -54,11 +60,15 @@ def _export(
     tables: Tables, cells: Sequence[Cell], store: Store, history: Collection[str] | None
 ) -> int:
     """Add the finished ones of an experiment's cells to its tables."""
-    rows, arrays, histories = (_kept(tables, part) for part in ("rows", "arrays", "histories"))
-    count = 0
+    parts = ("rows", "arrays", "histories", "diverged")
+    rows, arrays, histories, diverged = (_kept(tables, part) for part in parts)
+    count, known = 0, len(diverged)
     for cell in cells:
         folder = store.folder(cell)
         if not folder.is_done:
+            if (message := folder.divergence()) is not None:
+                fields = cell.model_dump(mode="json")
+                diverged[cell.id] = CellRow(fields, {}, {MESSAGE: message})
             continue
         if (why := damage_of(folder, whole=True)) is not None:
             warn(f"{why}; it is left out {UNTIL}")
@@ -68,18 +78,17 @@ def _export(
         rows[cell.id] = CellRow(cell.model_dump(mode="json"), metrics, flatten(provenance))
         arrays[cell.id] = folder.arrays()
         histories[cell.id] = _history(folder, history)
-    if count:
+    diverged = {name: row for name, row in diverged.items() if name not in rows}
+    if count or len(diverged) != known:
         _note_digests(tables, [])  # whoever is killed below leaves tables without digests
         _write_table(tables.cells_file, [rows[name].texts(name) for name in sorted(rows)])
         lines = [{CELL: name} | line for name in sorted(rows) for line in histories.get(name, [])]
         _write_table(tables.history_file, lines)
         _write_arrays(tables.arrays_file, {name: arrays.get(name, {}) for name in rows})
-        _note_digests(tables, _files(tables))
+        texts = [diverged[name].texts(name) for name in sorted(diverged)]
+        _write_table(tables.diverged_file, texts)
+        _note_digests(tables, tables.files)
     return count
-
-
-def _files(tables: Tables) -> list[Path]:
-    return [tables.cells_file, tables.history_file, tables.arrays_file]
 
 
 def _kept(tables: Tables, part: str) -> dict[str, Any]:
@@ -103,7 +112,7 @@ def _history(folder: CellFolder, kept: Collection[str] | None) -> list[dict[str,
 
 def _note_digests(tables: Tables, files: Sequence[Path]) -> None:
     """Write down the digests of these files of a set of tables, next to those of other sets."""
-    own = {path.name for path in _files(tables)}
+    own = {path.name for path in tables.files}
     digests = {name: v for name, v in read_manifest(tables.root).items() if name not in own}
     digests |= {path.name: v for path in files if (v := sha256_of_file(path)) is not None}
     write_whole(tables.root / DIGESTS, to_json(digests))

@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from bench.cells import id_of
 from bench.cells.cell import Cell
-from bench.errors import Damaged, StoreError
+from bench.errors import Damaged, Diverged, StoreError
 from bench.files.atomic import disk_failures, read_json, sync_folder, to_json, to_npz, write_whole
 from bench.files.messages import warn
 from bench.files.regular import parse_json, read_regular
@@ -184,6 +184,13 @@ class CellFolder:
     def last_attempt(self) -> Attempt | None:
         """Return the latest attempt."""
         return last_attempt(self.attempts)
+
+    def divergence(self) -> str | None:
+        """Return the message of the latest attempt if the cell diverged; else None."""
+        last = self.last_attempt()
+        if last is None or (last.state, last.record["reason"]) != ("failed", Diverged.reason):
+            return None
+        return str(last.record["message"])
 
     def finish(
         self,

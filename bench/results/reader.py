@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.cells.cell import Cell
-from bench.errors import Damaged, StoreError
+from bench.errors import Damaged, Diverged, StoreError
 from bench.files.messages import tell_once, warn
 from bench.results.damage import AS_MISSING, UNTIL, damage_of
 from bench.results.fitness import Failed, unfit
@@ -82,7 +82,7 @@ class Results:
         """
         pairs = ((cell, self.find(cell)) for cell in cells)
         done = [(cell, kept) for cell, kept in pairs if kept is not None]
-        failed = self.failed(cells, done)
+        failed = self._failed(cells, done)
         if self._reference is not None and not done and not failed:
             done = self._reference.finished(cells)
             if done:
@@ -94,17 +94,35 @@ class Results:
         return [(cell, replace(kept, unfit=whys.get(cell.id))) for cell, kept in done]
 
     def failed(self, cells: Sequence[Cell], done: Done) -> Failed:
-        """Return the unfinished cells whose last attempt failed."""
+        """Return the unfinished cells whose last attempt failed.
+
+        Args:
+            cells: the cells.
+            done: what `finished` returned for them.
+        """
+        failed = self._failed(cells, done)
+        if self._reference is None or failed or any(self.has(cell) for cell, _ in done):
+            return failed
+        return self._reference.failed(cells, done)
+
+    def _failed(self, cells: Sequence[Cell], done: Done) -> Failed:
         finished = {cell.id for cell, _ in done}
         others = ((cell, self._failure(cell)) for cell in cells if cell.id not in finished)
         return [(cell, reason) for cell, reason in others if reason is not None]
 
     def _failure(self, cell: Cell) -> str | None:
-        """Return why a cell's last attempt failed; None if it did not. It is read once."""
+        """Return why a cell's last attempt failed, here or in tables; None if it did not.
+
+        It is read once.
+        """
         if cell.id not in self._failures:
             last = self.store.folder(cell).last_attempt()
-            has_failed = last is not None and last.state == "failed"
-            self._failures[cell.id] = str(last.record["reason"]) if last and has_failed else None
+            if last is not None:
+                reason = str(last.record["reason"]) if last.state == "failed" else None
+            else:
+                has_diverged = cell.id in self._exported(cell.experiment).diverged
+                reason = Diverged.reason if has_diverged else None
+            self._failures[cell.id] = reason
         return self._failures[cell.id]
 
     def added_later(self, done: Done) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any
 from uuid import uuid4
 
 from bench.cells.cell import Cell
-from bench.errors import StoreError
+from bench.errors import Diverged, StoreError
 from bench.files.atomic import raise_if_disk_failed, to_json, write_whole
 from bench.files.messages import warn
 from bench.results.damage import AS_MISSING, damage_of, discard
@@ -88,6 +88,14 @@ class Launch:
         return self.path.exists() and self.owner.is_alive(self.path)
 
 
+@dataclass(frozen=True)
+class _InTables:
+    """What exported tables say of an experiment's cells."""
+
+    done: set[str]  # ids
+    diverged: dict[str, str]  # messages, by id
+
+
 def announced(folder: Path) -> Iterator[tuple[Path, Owner, dict[str, Any]]]:
     """Yield file, process and record of each launcher; damaged ones are reported and omitted."""
     for path, record in read_records(
@@ -109,7 +117,7 @@ class Store:
         """
         self.root, self.retry_before = root, retry_before
         self.have = (root, *have)
-        self._exported: dict[str, set[str]] = {}
+        self._exported: dict[str, _InTables] = {}
         self.launches = root / "launches"
 
     def folder(self, cell: Cell) -> CellFolder:
@@ -178,9 +186,14 @@ class Store:
 
     def _in_tables(self, experiment: str) -> set[str]:
         """Return the ids of the cells of exported tables; an id is that of one version alone."""
+        return self._tables(experiment).done
+
+    def _tables(self, experiment: str) -> _InTables:
         if experiment not in self._exported:
-            tables = (Exported(folder, experiment).tables for folder in self.have)
-            self._exported[experiment] = {name for table in tables for name in table}
+            tables = [Exported(folder, experiment) for folder in self.have]
+            done = {name for table in tables for name in table.tables}
+            diverged = {name: why for table in tables for name, why in table.diverged.items()}
+            self._exported[experiment] = _InTables(done, diverged)
         return self._exported[experiment]
 
     def _ids(self, experiment: str) -> set[str]:
@@ -192,6 +205,9 @@ class Store:
     def _state(self, cell: Cell, present: set[str], queued: dict[str, float]) -> CellState:
         waiting = QUEUED if cell.id in queued else MISSING
         if cell.id not in present:
+            message = self._tables(cell.experiment).diverged.get(cell.id)
+            if message is not None and waiting.state == State.MISSING and not self.retry_before:
+                return CellState(State.FAILED, reason=Diverged.reason, message=message)
             if not present or waiting.state == State.QUEUED:
                 return waiting
             former = (edited for name, edited in self.former_ids(cell) if name in present)

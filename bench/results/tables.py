@@ -3,6 +3,7 @@
     <folder>/<experiment>.<suite>.csv.gz          row per cell: cell, settings, metrics, origin.*
     <folder>/<experiment>.<suite>.history.csv.gz  row per history record: cell, step, metrics
     <folder>/<experiment>.<suite>.arrays.npz      stored arrays, named id/array, if any
+    <folder>/<experiment>.<suite>.diverged.csv.gz row per diverged cell: cell, settings, origin.*
     <folder>/digests.json                         the SHA-256 of each of these files
 
 An entry is JSON if it can be parsed as JSON, else text. The column `metrics` names the columns of
@@ -36,6 +37,7 @@ from bench.text import foreign_text
 
 MOST_BYTES = 2**31  # of a file
 CELL, METRICS = "cell", "metrics"  # columns
+MESSAGE = "message"  # of a cell that diverged, in its provenance
 METRIC, PROVENANCE = "metric.", "origin."  # what the names of such columns begin with
 GONE = f"is missing, but {DIGESTS} names it"
 FORMULA = "=+-@"  # a spreadsheet would compute what begins so
@@ -98,6 +100,12 @@ class Tables:
         self.cells_file = _packed_or_plain(root / f"{stem}.csv")
         self.history_file = _packed_or_plain(root / f"{stem}.history.csv")
         self.arrays_file = root / f"{stem}.arrays.npz"
+        self.diverged_file = root / f"{stem}.diverged.csv.gz"
+
+    @property
+    def files(self) -> list[Path]:
+        """Every file of the set, whether it exists or not."""
+        return [self.cells_file, self.history_file, self.arrays_file, self.diverged_file]
 
     @cached_property
     def rows(self) -> dict[str, CellRow]:
@@ -107,21 +115,16 @@ class Tables:
             StoreError: two rows have the same id, or settings do not match the id (without
                 digests).
         """
-        rows: dict[str, CellRow] = {}
-        is_verified = self.cells_file.name in read_manifest(self.root)
-        for names, line in _read_lines(self.cells_file):
-            texts = dict(zip(names, line, strict=True))
-            name, row = texts.get(CELL) or texts["id"], CellRow.of(texts)
-            if name in rows:
-                raise Damaged(f"{self.cells_file}: has cell {foreign_text(name)} twice")
-            actual = None if is_verified else id_of(str(row.fields.get("experiment")), row.fields)
-            if actual not in (None, name):
-                raise Damaged(
-                    f"{self.cells_file}: cell {foreign_text(name)}: its settings are those of "
-                    f"cell {actual}"
-                )
-            rows[name] = row
-        return rows
+        return _rows(self.cells_file)
+
+    @cached_property
+    def diverged(self) -> dict[str, CellRow]:
+        """Row of each cell that diverged, by id; its provenance is a `message`.
+
+        Raises:
+            StoreError: as for `rows`.
+        """
+        return _rows(self.diverged_file)
 
     @cached_property
     def arrays(self) -> dict[str, Arrays]:
@@ -207,14 +210,8 @@ class Exported:
             StoreError: two tables have different metrics for one cell.
         """
         by_cell: dict[str, list[Tables]] = defaultdict(list)
-        names = [path.name for path in self.root.glob(f"{self.experiment}.*csv*")]
-        for name in missing_tables(self.root):
-            if name.startswith(f"{self.experiment}."):
-                warn(f"{self.root / name}: {GONE}; its cells count as missing")
-        stems = {name.removesuffix(".gz").removesuffix(".csv") for name in names}
-        for stem in sorted(stem for stem in stems if not stem.endswith(".history")):
-            tables = Tables(self.root, stem)
-            for name in tables.rows:
+        for tables in self._sets:
+            for name in tables.rows if tables.cells_file.exists() else ():
                 by_cell[name].append(tables)
         for name, (first, *others) in by_cell.items():
             for other in others:
@@ -224,6 +221,27 @@ class Exported:
                         f"{name}; export both suites again"
                     )
         return dict(by_cell)
+
+    @cached_property
+    def diverged(self) -> dict[str, str]:
+        """Message of each cell that diverged, by id; another table may have its later result.
+
+        Raises:
+            StoreError: as for `tables`.
+        """
+        sets = [tables.diverged for tables in self._sets if tables.diverged_file.exists()]
+        return {
+            name: str(row.provenance.get(MESSAGE, "")) for rows in sets for name, row in rows.items()
+        }
+
+    @cached_property
+    def _sets(self) -> list[Tables]:
+        """Every set of the experiment's tables."""
+        names = [path.name for path in self.root.glob(f"{self.experiment}.*csv*")]
+        for name in missing_tables(self.root):
+            if name.startswith(f"{self.experiment}."):
+                warn(f"{self.root / name}: {GONE}; its cells count as missing")
+        return [Tables(self.root, stem) for stem in sorted({_stem(name) for name in names})]
 
     def fields(self, name: str) -> dict[str, Any]:
         """Return the settings of the cell with this id; empty if it does not exist."""
@@ -241,6 +259,32 @@ class Exported:
         """Return the arrays of the cell with this id."""
         kept = (tables.arrays.get(name, {}) for tables in self.tables[name])
         return {k: v for arrays in kept for k, v in arrays.items()}
+
+
+def _rows(path: Path) -> dict[str, CellRow]:
+    """Return the rows of a table of cells, by id, checked by digest or else by their ids."""
+    rows: dict[str, CellRow] = {}
+    is_verified = path.name in read_manifest(path.parent)
+    for names, line in _read_lines(path):
+        texts = dict(zip(names, line, strict=True))
+        name, row = texts.get(CELL) or texts["id"], CellRow.of(texts)
+        if name in rows:
+            raise Damaged(f"{path}: has cell {foreign_text(name)} twice")
+        actual = None if is_verified else id_of(str(row.fields.get("experiment")), row.fields)
+        if actual not in (None, name):
+            raise Damaged(
+                f"{path}: cell {foreign_text(name)}: its settings are those of cell {actual}"
+            )
+        rows[name] = row
+    return rows
+
+
+def _stem(name: str) -> str:
+    """Return what the names of a set of tables begin with, given one of its files."""
+    stem = name.removesuffix(".gz").removesuffix(".csv").removesuffix(".npz")
+    for part in (".history", ".arrays", ".diverged"):
+        stem = stem.removesuffix(part)
+    return stem
 
 
 def _read_lines(path: Path) -> Iterator[tuple[list[str], list[str]]]:
@@ -293,12 +337,13 @@ def check_unverified(path: Path) -> None:
     Raises:
         StoreError: the file is corrupt or was not written by an export.
     """
-    stem = path.name.removesuffix(".gz").removesuffix(".csv").removesuffix(".npz")
-    tables = Tables(path.parent, stem.removesuffix(".history").removesuffix(".arrays"))
+    tables = Tables(path.parent, _stem(path.name))
     if path == tables.arrays_file:
         _ = tables.arrays
     elif path == tables.history_file:
         _ = tables.histories
+    elif path == tables.diverged_file:
+        _ = tables.diverged
     elif path == tables.cells_file:
         for name in tables.rows:
             tables.metrics(name)

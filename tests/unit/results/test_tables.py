@@ -21,8 +21,9 @@ from bench.files.messages import forget_warnings
 from bench.results.export_tables import export_cells
 from bench.results.inspect import inspect
 from bench.results.names import table_files
+from bench.results.owner import Owner
 from bench.results.reader import Results
-from bench.results.store import Store
+from bench.results.store import State, Store
 from bench.results.tables import CellRow, Tables
 from tests.fakes.archives import picture
 from tests.fakes.cells import small_cell
@@ -34,7 +35,7 @@ REFERENCE = ROOT / "results" / "reference"
 
 def finish(store: Store, cell: Cell, value: float) -> None:
     folder = store.folder(cell)
-    folder.path.mkdir(parents=True)
+    folder.path.mkdir(parents=True, exist_ok=True)
     folder.append_history({"step": 1, "loss": value})
     folder.finish(
         {"loss": value}, {"q_b_histogram": np.array([value, 1 - value])}, {"code": {"x": 1}}
@@ -128,7 +129,7 @@ def told_of(cell: Cell, folder: Path) -> tuple[object, ...]:
 def test_both_forms_are_read_alike_and_a_text_stays_a_text(tmp_path: Path, text: str) -> None:
     store, cell = Store(tmp_path / "results"), small_cell(seed=3)
     folder = store.folder(cell)
-    folder.path.mkdir(parents=True)
+    folder.path.mkdir(parents=True, exist_ok=True)
     folder.append_history({"step": 1, "knn_top1": 12.5})
     folder.finish({"knn_top1": 0.1 + 0.2, "loss": 1e-7}, {}, {"code": {"x": text}, "wall_s": 2.0})
     former(store, [cell], tmp_path / "former")
@@ -157,7 +158,7 @@ def test_one_line_of_pandas_reads_an_exported_table(tmp_path: Path) -> None:
     """Text is text, numbers are numbers, null is missing, a metric has its own name."""
     store, cell = Store(tmp_path / "results"), small_cell()
     folder = store.folder(cell)
-    folder.path.mkdir(parents=True)
+    folder.path.mkdir(parents=True, exist_ok=True)
     folder.append_history({"step": 1, "knn_top1": 12.5})
     folder.finish({"knn_top1": 12.5, "q_b": 0.25}, {}, {"wall_s": 2.0})
     export_cells([cell], store, tmp_path, suite="a")
@@ -258,6 +259,54 @@ def exported(folder: Path, count: int = 2) -> tuple[Store, list[Cell]]:
         finish(store, cell, 0.25 + cell.seed / 8)
     export_cells(cells, store, folder / "out")
     return store, cells
+
+
+def test_a_cell_that_diverged_travels_with_an_export(tmp_path: Path) -> None:
+    store, cells = exported(tmp_path)
+    out, name = tmp_path / "out", "pretrain.diverged.csv.gz"
+    assert not (out / name).exists()
+    diverged, faulty = small_cell(seed=2), small_cell(seed=3)
+    fail(store, diverged, "diverged", "step 7: loss is nan")
+    fail(store, faulty, "oom", "its worker was killed")
+    cells = [*cells, diverged, faulty]
+    assert export_cells(cells, store, out) == 2
+    there = Results(out)
+    done = there.finished(cells)
+    assert there.failed(cells, done) == [(diverged, "diverged")]
+    assert [kept.unfit for _, kept in done] == ["diverged 1 of 3, the rest is a selection"] * 2
+    states = Store(tmp_path / "new", have=[out]).states(cells)
+    assert [(state.state, state.message) for state in states[2:]] == [
+        (State.FAILED, "step 7: loss is nan"),
+        (State.MISSING, None),
+    ]
+    again = Store(tmp_path / "new", have=[out], retry_before=1.0).states([diverged])
+    assert [state.state for state in again] == [State.MISSING]
+    assert inspect(out).faults == []
+    (out / "digests.json").unlink()
+    assert Results(out).failed([diverged], []) == [(diverged, "diverged")]
+    export_cells(cells, store, out, suite="another")
+    finish(store, diverged, 0.5)
+    assert export_cells(cells, store, out) == 3
+    assert not (out / name).exists()
+    assert Results(out).failed(cells, Results(out).finished(cells)) == []
+
+
+def test_the_reference_tables_answer_for_cells_that_diverged(tmp_path: Path) -> None:
+    store, cells = exported(tmp_path)
+    diverged = small_cell(seed=2)
+    fail(store, diverged, "diverged", "step 7: loss is nan")
+    export_cells([*cells, diverged], store, tmp_path / "out")
+    (tmp_path / "empty").mkdir()
+    results = Results(tmp_path / "empty", reference=tmp_path / "out")
+    done = results.finished([*cells, diverged])
+    assert results.failed([*cells, diverged], done) == [(diverged, "diverged")]
+    assert results.failed([diverged], []) == [(diverged, "diverged")]
+
+
+def fail(store: Store, cell: Cell, reason: str, message: str) -> None:
+    attempt = store.folder(cell).claim(cell, Owner.me(), "")
+    assert attempt is not None
+    attempt.end("failed", reason, message)
 
 
 def test_damaged_tables_can_be_exported_again(
