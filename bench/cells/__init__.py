@@ -9,6 +9,7 @@ from bench.cells.baseline import Baseline
 from bench.cells.cell import Cell
 from bench.cells.detection import Detection
 from bench.cells.finetune import FineTune
+from bench.cells.image_text import ImageText
 from bench.cells.pretrain import TSNE, NetworkSize, Pretrain
 from bench.cells.speech import Speech, SpeechBaseline
 from bench.cells.supervised import Supervised
@@ -38,6 +39,7 @@ CELLS: dict[str, type[Cell]] = {
     "baseline": Baseline,
     "speech": Speech,
     "speech-baseline": SpeechBaseline,
+    "image-text": ImageText,
 }
 """The record of each experiment, by its name."""
 

@@ -124,7 +124,7 @@ def _scene(
             )
             radius = int(draw.integers(*RADII))
             row, column = draw.integers(radius, SIDE - radius, 2)
-            shape = _filled(kinds[kind], row, column, radius)
+            shape = filled(kinds[kind], row, column, radius)
             if not (taken & shape).any():
                 break
         else:
@@ -140,7 +140,7 @@ def _scene(
     return ground.clip(0, 255).astype(np.uint8), found
 
 
-def _filled(kind: str, row: int, column: int, radius: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def filled(kind: str, row: int, column: int, radius: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Return the pixels of a shape around a centre, (SIDE, SIDE)."""
     down, right = np.ogrid[:SIDE, :SIDE]
     down, right = down - row, right - column

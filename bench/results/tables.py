@@ -231,7 +231,9 @@ class Exported:
         """
         sets = [tables.diverged for tables in self._sets if tables.diverged_file.exists()]
         return {
-            name: str(row.provenance.get(MESSAGE, "")) for rows in sets for name, row in rows.items()
+            name: str(row.provenance.get(MESSAGE, ""))
+            for rows in sets
+            for name, row in rows.items()
         }
 
     @cached_property

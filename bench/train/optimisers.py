@@ -11,11 +11,12 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from bench.cells.image_text import ImageText
 from bench.cells.pretrain import Pretrain
 from bench.cells.speech import Speech
 from bench.cells.supervised import Supervised
 
-Trained = Pretrain | Supervised | Speech
+Trained = Pretrain | Supervised | Speech | ImageText
 OptimiserName = Literal["sgd", "lars", "adam", "adamw", "muon"]
 VECTOR_SHARE = 0.5  # with Muon, the rate of biases and norms over that of matrices
 

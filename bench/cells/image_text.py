@@ -1,0 +1,71 @@
+"""Cells of `image-text`: an image and a text encoder trained by contrast, as CLIP is."""
+
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, PositiveFloat, model_validator
+
+from bench.cells.axes import StepsAxis
+from bench.cells.cell import Cell
+
+TRAIN_PAIRS, TEST_PAIRS = 4000, 500
+"""Number of pictures with captions."""
+
+
+class ImageText(StepsAxis, Cell):
+    """An image and a text encoder trained on pictures with captions (arXiv:2103.00020, Sec. 2.3).
+
+    A picture's negatives are the other captions of the batch; a caption's are the other pictures.
+    """
+
+    experiment: Literal["image-text"]
+    version: Literal[1] = 1
+    precision: Literal["float32"] = "float32"
+
+    pairs: Literal["drawn-scenes"]
+    """Pictures with captions: `drawn-scenes`, two drawn shapes each, described in a sentence."""
+    held_out: Annotated[float, Field(gt=0, lt=1)] | None = None
+    """Share of the training pairs that takes the place of the test pairs."""
+    arch: Literal["clip-small", "clip-tiny"]
+    """The two transformers; `small` has three layers of 96 units for pictures and for captions."""
+    loss: Literal["infonce", "dcl"]
+    """The loss, a function of cosine similarities; the mean over pictures and captions."""
+    tau: PositiveFloat
+    """Temperature of the similarities; with learned_tau the one at the beginning."""
+    learned_tau: bool = False
+    """Whether the temperature is learned, from 0.01 on (arXiv:2103.00020, Sec. 2.5)."""
+
+    metrics: ClassVar[tuple[str, ...]] = (
+        "train_loss", "train_top1", "q_b", "tau_end", "image_to_text_top1", "text_to_image_top1",
+    )  # fmt: skip
+    packages: ClassVar[tuple[str, ...]] = ("transformers",)
+    sizes: ClassVar[tuple[str, ...]] = ("arch", "batch_size")
+    cuttable: ClassVar[tuple[str, ...]] = ("epochs",)
+
+    @model_validator(mode="after")
+    def _settings_agree(self) -> Self:
+        if self.lr_schedule == "plateau":
+            raise ValueError("lr_schedule 'plateau' is for experiment 'pretrain'")
+        if self.base_lr is not None or self.lr_scaling is not None:
+            raise ValueError("base_lr and lr_scaling are for experiment 'pretrain'; give lr")
+        if self.batch_size > self.train_count:
+            raise ValueError(f"batch_size {self.batch_size}: there are {self.train_count} pairs")
+        return self
+
+    @property
+    def test_count(self) -> int:
+        """Number of test pairs."""
+        return round(self.held_out * TRAIN_PAIRS) if self.held_out else TEST_PAIRS
+
+    @property
+    def train_count(self) -> int:
+        """Number of training pairs."""
+        return TRAIN_PAIRS - (self.test_count if self.held_out else 0)
+
+    def step_of(self, metric: str) -> float | None:
+        """Return the percentage of one test pair in a metric; None if it is unknown."""
+        return 100 / self.test_count if metric.endswith("_to_text_top1") else None
+
+    @property
+    def work(self) -> float:
+        """Pairs of training and evaluation."""
+        return float(self.epochs * self.train_count + self.test_count)
