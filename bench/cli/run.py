@@ -216,10 +216,13 @@ def check_data(cells: Sequence[Cell], data: Path) -> None:
         )
     for fault in missing_data(cells, data):
         raise fault
-    for package in {name: None for cell in cells for name in cell.packages}:
+    extras = {
+        name: cell.experiment.removesuffix("-baseline") for cell in cells for name in cell.packages
+    }
+    for package, extra in extras.items():
         if find_spec(package) is None:
             raise LaunchError(
-                f"speech needs the package {package}: pip install 'contrastive-bench[speech]'"
+                f"{extra} needs the package {package}: pip install 'contrastive-bench[{extra}]'"
             )
 
 

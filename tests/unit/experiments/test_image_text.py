@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from torch.testing import assert_close
 
 from bench.cells.image_text import ImageText
-from bench.errors import Interrupted
+from bench.errors import Interrupted, LaunchError
 from bench.results.folder import CellFolder
 
 pytest.importorskip("transformers")
@@ -156,3 +156,12 @@ def test_equal_captions_count_as_found() -> None:
 def test_settings_that_cannot_be_are_refused(changes: dict[str, Any], told: str) -> None:
     with pytest.raises(ValidationError, match=told):
         ImageText.model_validate(SMALL | changes)
+
+
+def test_a_run_without_the_extra_ends_before_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    from bench.cli import run
+
+    monkeypatch.setattr(run, "find_spec", lambda _: None)
+    needed = r"image-text needs the package transformers: .*\[image-text\]'"
+    with pytest.raises(LaunchError, match=f"^{needed}$"):
+        run.check_data([ImageText.model_validate(SMALL)], Path())

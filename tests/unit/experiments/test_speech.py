@@ -208,6 +208,8 @@ def test_a_run_without_the_extra_ends_before_it_begins(monkeypatch: pytest.Monke
     needed = r"speech needs the package transformers: pip install 'contrastive-bench\[speech\]'"
     with pytest.raises(LaunchError, match=f"^{needed}$"):
         run.check_data([speech()], Path())
+    with pytest.raises(LaunchError, match=f"^{needed}$"):
+        run.check_data([baseline("raw")], Path())
 
 
 def test_baselines_drop_a_training_that_they_do_not_have() -> None:
