@@ -43,6 +43,7 @@ from bench.suites.checks import Check
 from bench.suites.suite import Suite
 
 ONE_SEED = "one seed has no interval"
+SHOWN = "measured, but its check cannot contradict the claim and decides nothing"
 ROW_KEYS = (
     "paper", "claim", "claim_text", "locator", "scale", "evidence", "check", "subject", "required",
     "unit", "judged", "counts", "part", "stand_in_for", "threshold", "published_effect",
@@ -458,10 +459,10 @@ def claim_row(claim: str, judged_scale: JudgedScale) -> Json | None:
 def _untested(place: Mention, scales: Sequence[JudgedScale], scale: str | None) -> Json:
     assert isinstance(place.of, Claim)
     of_scales = [
-        f"{s.suite.name} at {s.scale}: {judged.missing}"
+        f"{s.suite.name} at {s.scale}: {judged.missing or SHOWN}"
         for s in scales
         for judged in s.judged
-        if judged.claim.id == place.id and judged.missing and not judged.check.shown
+        if judged.claim.id == place.id and bool(judged.missing) != judged.check.shown
     ]
     if place.suites:
         where = f"scale {scale}" if scale else "any scale"

@@ -77,6 +77,15 @@ def test_what_is_missing_is_told() -> None:
     }  # fmt: skip
 
 
+def test_a_measured_check_that_decides_nothing_is_the_reason() -> None:
+    good = judged(ClaimVerdict.HOLDS, 0.1)
+    check = good.check.model_copy(update={"shown": True})
+    shown = JudgedScale(SUITE, "quick", [replace(good, check=check)])
+    (row,) = claim_rows([place("toy-mi-steady", ["eqco-table-9"])], [shown])
+    why = "measured, but its check cannot contradict the claim and decides nothing"
+    assert (row["verdict"], row["missing"]) == ("not tested", f"eqco-table-9 at quick: {why}")
+
+
 def test_the_verb_without_a_suite(workspace: Workspace) -> None:
     cells = cells_of(workspace.root / "suites" / "small.yaml", "tiny")
     half = [cell for cell in cells if cell.settings["mi_true"] == 2]
