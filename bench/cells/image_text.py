@@ -39,7 +39,6 @@ class ImageText(StepsAxis, Cell):
     )  # fmt: skip
     packages: ClassVar[tuple[str, ...]] = ("transformers",)
     sizes: ClassVar[tuple[str, ...]] = ("arch", "batch_size")
-    cuttable: ClassVar[tuple[str, ...]] = ("epochs",)
 
     @model_validator(mode="after")
     def _settings_agree(self) -> Self:

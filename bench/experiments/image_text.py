@@ -11,18 +11,26 @@ from torch import Tensor
 
 from bench.cells.image_text import ImageText
 from bench.data.scenes import CaptionedSet, draw_scenes, with_held_out
-from bench.experiments.outcome import Outcome, Result, one_by_one
-from bench.experiments.timing import deterministic
+from bench.experiments.outcome import Clock, Outcome, Result, Spent, one_by_one
+from bench.experiments.timing import FEW, deterministic, seconds_of, steps_s
 from bench.results.folder import CellFolder, Folders
 from bench.train.image_text import ImageTextTraining, embedded
 from bench.train.loop import train
-
-__all__ = ["run"]
 
 
 def run(cells: Sequence[ImageText], folders: Folders, device: str) -> list[Outcome]:
     """Train each pair of encoders; the history has one record per epoch."""
     return one_by_one(_result, cells, folders, device)
+
+
+def probe(cell: ImageText, data: Path, device: str, clock: Clock) -> Spent:
+    """Time training steps and the encoding of a few pairs."""
+    pairs = pairs_of(cell)
+    training = ImageTextTraining(cell, pairs, device)
+    few = pairs.test.of(torch.arange(FEW))
+    encode = torch.no_grad()(lambda: embedded(training.online, few, device))
+    shares = len(pairs.test.words) / FEW
+    return Spent(0.0, steps_s(training, clock) + shares * seconds_of(encode, clock))
 
 
 def pairs_of(cell: ImageText) -> CaptionedSet:

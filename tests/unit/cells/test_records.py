@@ -41,6 +41,7 @@ KINDS = {
     "baseline": ("dcl-table-1", "cifar", "baseline raw 24 px"),
     "speech": ("dcl-table-16", "speech", "speech wav2vec2-small batch 32"),
     "speech-baseline": ("dcl-table-16", "speech", "speech-baseline raw wav2vec2-small"),
+    "image-text": ("dcl-clip", "cpu", "image-text clip-small batch 16"),
     "supervised": ("dcl-table-17", "paper", "supervised resnet20 cifar width 16 32 px batch 32"),
 }  # fmt: skip
 """Of each experiment the first cell of a suite at a scale, and its kind."""
