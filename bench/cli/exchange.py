@@ -313,6 +313,8 @@ def print_merge(record: Json) -> None:
         f"{_counted(record['added'], record['encoders'])} added, {record['same']} identical, "
         f"{len(conflicts)} in conflict, {len(busy)} busy"
     )
+    if record["diverged"]:
+        print(f"{counted(record['diverged'], 'cell')} that diverged added as failed")
     if record["left_out"]:
         why = plain_text(record["left_out"][0]["why"])
         print(f"{len(record['left_out'])} left out, such as {why}")

@@ -9,6 +9,7 @@ import tempfile
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -17,7 +18,7 @@ from bench.errors import StoreError
 from bench.files.atomic import disk_failures, whole_file
 from bench.results.digests import TRAINED
 from bench.results.folder import CellFolder
-from bench.results.inspect import check, files_of
+from bench.results.inspect import check, check_cell, files_of
 from bench.results.store import Store
 from bench.text import foreign_text
 
@@ -35,8 +36,10 @@ class Counts(NamedTuple):
 def export_archive(cells: Sequence[Cell], store: Store, file: Path, *, encoders: bool) -> Counts:
     """Write the finished cells and, if requested, their trained encoders to an archive.
 
+    Cells that diverged are written too, without the process that computed them.
+
     Args:
-        cells: the cells; unfinished ones are omitted.
+        cells: the cells; those neither finished nor diverged are omitted.
         store: the results folder.
         file: path with one of `SUFFIXES`.
         encoders: whether to include the encoders of finished cells.
@@ -56,6 +59,8 @@ def export_archive(cells: Sequence[Cell], store: Store, file: Path, *, encoders:
             for name in files_of(folder):
                 path = folder.path / name
                 tar.add(path, str(path.relative_to(store.root)), filter=_anonymous)
+        for folder in (f for f in map(store.folder, cells) if f.divergence() is not None):
+            _add_diverged(tar, folder)
     return Counts(len(done), len(kept))
 
 
@@ -67,6 +72,19 @@ def _opened(file: Path) -> Iterator[tarfile.TarFile]:
         if file.name.endswith(".gz"):
             out = stack.enter_context(gzip.GzipFile("", "wb", 6, fileobj=out, mtime=0))  # type: ignore[assignment]
         yield stack.enter_context(tarfile.open(mode="w", fileobj=out, dereference=True))
+
+
+def _add_diverged(tar: tarfile.TarFile, folder: CellFolder) -> None:
+    """Add the settings of a cell that diverged, and the record of its failure."""
+    check_cell(folder)
+    last = folder.last_attempt()
+    assert last is not None
+    name = Path(folder.kind, folder.name)
+    tar.add(folder.cell_file, str(name / folder.cell_file.name), filter=_anonymous)
+    content = last.anonymous()
+    member = tarfile.TarInfo(str(name / folder.attempts.name / "0001.json"))
+    member.size = len(content)
+    tar.addfile(member, BytesIO(content))
 
 
 def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:

@@ -74,6 +74,13 @@ class Attempt:
             if state != "interrupted":
                 raise
 
+    def anonymous(self) -> bytes:
+        """Return the record of a failure without its process, host and time."""
+        nobody = {name: 0 if name == "pid" else "" for name in self.record["owner"]}
+        return sealed(
+            self.record | {"attempt": 1, "owner": nobody, "launch": "", "began": 0.0, "ended": 0.0}
+        )
+
     def date_back(self, now: float) -> None:
         """Change the time of a failure to just before `now`, if a host's clock was ahead.
 

@@ -79,6 +79,14 @@ def finished_in(root: Path, kind: str) -> Iterator[CellFolder]:
             yield CellFolder(folder / name)
 
 
+def diverged_in(root: Path, kind: str) -> Iterator[CellFolder]:
+    """Yield the folders of an experiment's cells that diverged."""
+    folder = root / kind
+    for name in sorted(filter(is_id, os.listdir(folder))) if folder.is_dir() else ():
+        if CellFolder(folder / name).divergence() is not None:
+            yield CellFolder(folder / name)
+
+
 class _Named:
     """A file of a folder, by its name."""
 
@@ -187,7 +195,7 @@ class CellFolder:
 
     def divergence(self) -> str | None:
         """Return the message of the latest attempt if the cell diverged; else None."""
-        last = self.last_attempt()
+        last = None if self.is_done else self.last_attempt()
         if last is None or (last.state, last.record["reason"]) != ("failed", Diverged.reason):
             return None
         return str(last.record["message"])

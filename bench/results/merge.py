@@ -8,6 +8,7 @@ import math
 import os
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,14 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bench.cells import CELLS
-from bench.errors import StoreError
+from bench.errors import Diverged, StoreError
 from bench.files.atomic import copy_whole, read_json
 from bench.files.regular import sha256_of_file
 from bench.record import Json
 from bench.results.attempts import Attempt
 from bench.results.digests import ENCODER, EVALUATIONS, TRAINED, check_files
-from bench.results.folder import CellFolder, finished_in
-from bench.results.inspect import CheckEncoder, OtherCode, check, files_of
+from bench.results.folder import CellFolder, diverged_in, finished_in
+from bench.results.inspect import CheckEncoder, OtherCode, check, check_cell, files_of
 from bench.results.lease import heartbeats
 from bench.results.names import table_files
 from bench.results.owner import Owner
@@ -44,6 +45,7 @@ class MergedFolder:
     encoders: bool = False
     left_out: list[Json] = field(default_factory=list)  # cells that this code does not have
     sound: list[CellFolder] = field(default_factory=list)  # cells and encoders that may be added
+    diverged: list[CellFolder] = field(default_factory=list)  # cells that may be added as failed
 
 
 class _Copy(NamedTuple):
@@ -81,6 +83,7 @@ class Merged:
     """Numbers of added cells and encoders."""
 
     added: int = 0
+    diverged: int = 0
     same: int = 0
     encoders: int = 0
     left_out: list[Json] = field(default_factory=list)
@@ -107,7 +110,7 @@ def merge(sources: Sequence[MergedFolder], store: Store, check_encoder: CheckEnc
         if not source.path.is_dir():
             raise StoreError(f"{source.path}: no such results folder")
         _check_all(source, check_encoder)
-        if not source.sound and not source.left_out:
+        if not source.sound and not source.diverged and not source.left_out:
             tables = f", but exported tables, which `--results {source.path}` reads"
             read = tables if table_files(source.path) else ""
             raise StoreError(f"{source.path}: no finished cell in it{read}")
@@ -115,6 +118,7 @@ def merge(sources: Sequence[MergedFolder], store: Store, check_encoder: CheckEnc
     merged = Merged()
     for source in sources:
         _merge_all(source.sound, store, merged)
+        merged.diverged += sum(_add_diverged(there, store) for there in source.diverged)
         merged.left_out += source.left_out
     return merged
 
@@ -131,10 +135,25 @@ def _check_all(source: MergedFolder, check_encoder: CheckEncoder) -> None:
         else:
             trainings.add(checked.cell.training_id if checked.cell else None)
             source.sound.append(folder)
+    for folder in (folder for kind in sorted(CELLS) for folder in diverged_in(source.path, kind)):
+        with suppress(OtherCode):
+            check_cell(folder)
+            source.diverged.append(folder)
     for folder in finished_in(source.path, TRAINED) if source.encoders else ():
         if folder.name in trainings:
             check(folder, check_encoder)
             source.sound.append(folder)
+
+
+def _add_diverged(there: CellFolder, store: Store) -> bool:
+    """Note here that a cell diverged elsewhere, unless it was begun here; return whether it was."""
+    folder = CellFolder(store.root / there.kind / there.name)
+    if folder.is_done or folder.last_attempt() is not None:
+        return False
+    attempt = folder.claim(check_cell(there), Owner.me(), IMPORT)
+    if attempt is not None:
+        attempt.end("failed", Diverged.reason, there.divergence())
+    return attempt is not None
 
 
 def _merge_all(sound: Sequence[CellFolder], store: Store, merged: Merged) -> None:

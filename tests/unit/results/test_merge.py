@@ -59,6 +59,41 @@ def test_cells_of_other_folders_are_added_once(tmp_path: Path) -> None:
     assert picture(here.root) == before
 
 
+def fail(store: Store, cell: Cell, reason: str, message: str) -> None:
+    attempt = store.folder(cell).claim(cell, Owner.me(), "x")
+    assert attempt is not None
+    attempt.end("failed", reason, message)
+
+
+@pytest.mark.parametrize("way", ["folder", "archive"])
+def test_cells_that_diverged_are_added_as_failed(tmp_path: Path, way: str) -> None:
+    here, there = Store(tmp_path / "here"), Store(tmp_path / "there")
+    done, diverged, begun, faulty = cells = make_cells(4)
+    fill(there, done, 0.5)
+    for cell in (diverged, begun):
+        fail(there, cell, "diverged", "step 7: loss is nan")
+    fail(there, faulty, "oom", "its worker was killed")
+    attempt = here.folder(begun).claim(begun, Owner.me(), "x")
+    assert attempt is not None
+    attempt.end("interrupted")
+    archive = tmp_path / "x.tar"
+    export_archive(cells, there, archive, encoders=False)
+    assert Owner.me().host not in archive.read_bytes().decode("latin-1")
+
+    def taken() -> Merged:
+        return take(there, here) if way == "folder" else bring_in(archive, here, no_encoder)
+
+    assert taken() == Merged(added=1, diverged=1)
+    state = here.states(cells)
+    assert [str(s.state) for s in state] == ["done", "failed", "missing", "missing"]
+    assert (state[1].reason, state[1].message) == ("diverged", "step 7: loss is nan")
+    before = picture(here.root)
+    assert taken() == Merged(same=1)
+    assert picture(here.root) == before
+    export_archive(cells, here, tmp_path / "again.tar", encoders=False)
+    assert bring_in(tmp_path / "again.tar", Store(tmp_path / "third"), no_encoder).diverged == 1
+
+
 @pytest.mark.parametrize("state", ["failed", "interrupted", "killed"])
 def test_an_unfinished_cell_takes_the_result(tmp_path: Path, state: str) -> None:
     here, there, (cell,) = Store(tmp_path / "here"), Store(tmp_path / "there"), make_cells(1)
