@@ -18,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from bench.cells import CELLS
 from bench.cells.baseline import BASELINES, Baseline
-from bench.cells.cell import Cell
+from bench.cells.cell import LARGEST_SEED, Cell
 from bench.errors import SuiteError, choices
 from bench.files.validation_errors import explain
 from bench.loss_files import Parameter
@@ -32,7 +32,7 @@ from bench.suites.own_losses import (
     setting_names,
     with_own_loss,
 )
-from bench.suites.own_metrics import check_own_metrics, with_own_metrics
+from bench.suites.own_metrics import check_own_metrics, own_metrics, with_own_metrics
 from bench.suites.presets import Preset, filled, load_presets
 from bench.suites.shared import check_known, named
 from bench.suites.suite import (
@@ -125,10 +125,16 @@ class ResolvedGrid:
         if self.kind.has_presets:
             points = [filled(point, presets) for point in points]
             points = [with_own_loss(point, self.own, self.places) for point in points]
-            points = [with_own_metrics(point, self.suites, self.places) for point in points]
+            beside, at = own_metrics(self.suites), self.places
+            points = [with_own_metrics(point, beside, self.suites, at) for point in points]
         head, check = {"experiment": experiment}, _list_of(self.kind).validate_python
-        check([{**head, **point, "seed": seed} for point in points[:1] for seed in seeds])
-        firsts = check([{**head, **point, "seed": seeds[0]} for point in points])
+        odd = [s for s in seeds if type(s) is not int or not 0 <= s <= LARGEST_SEED]
+        check([{**head, **point, "seed": s} for point in points[:1] for s in odd])
+        firsts = [
+            first
+            for some in (points[:1], points[1:])  # a fault of the first point is told first
+            for first in check([{**head, **point, "seed": seeds[0]} for point in some])
+        ]
         check_own_losses(firsts, self.own)
         check_own_metrics(firsts, self.suites)
         return [first.with_seed(seed) for first in firsts for seed in seeds]

@@ -7,17 +7,31 @@ from typing import Any
 from bench.cells.cell import Cell
 from bench.cells.pretrain import EncoderCell
 from bench.errors import choices
+from bench.loss_files import Parameter
 from bench.metric_files import FOLDERS, declared_parameters, metric_files, read_metric_file
 from bench.suites.own_losses import check_given, read_values
 
+OwnMetrics = Mapping[str, tuple[Mapping[str, Path], Mapping[str, Parameter]]]
+"""Metric files by name, and all their parameters, for each setting that names a file."""
+
+
+def own_metrics(suites: Path) -> OwnMetrics:
+    """Return the metrics next to suites.
+
+    Raises:
+        SuiteError: a file is invalid.
+    """
+    return {s: (metric_files(suites, s), declared_parameters(suites, s)) for s in FOLDERS}
+
 
 def with_own_metrics(
-    settings: Mapping[str, Any], suites: Path, places: Mapping[str, str]
+    settings: Mapping[str, Any], own: OwnMetrics, suites: Path, places: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return the settings with digests of named files, and with all parameters.
 
     Args:
         settings: settings of one cell.
+        own: the metrics next to the suite.
         suites: the folder of the suite.
         places: key path of each setting in the file.
 
@@ -26,14 +40,13 @@ def with_own_metrics(
         SuiteError: a file is invalid.
     """
     found = dict(settings)
-    for setting, folder in FOLDERS.items():
-        declared, file = declared_parameters(suites, setting), None
+    for setting, (files, declared) in own.items():
+        file = None
         given = {k: found.pop(k) for k in declared if k in found}
         if (name := settings.get(setting)) is not None:
             place = f"{places.get(setting, setting)}: {setting} '{name}'"
-            files = metric_files(suites, setting)
             if not files:
-                raise ValueError(f"{place}: there is no {suites / folder}/{name}.py")
+                raise ValueError(f"{place}: there is no {suites / FOLDERS[setting]}/{name}.py")
             if name not in files:
                 raise ValueError(f"{place} is unknown. {choices(str(name), list(files))}")
             file = read_metric_file(files[name], setting)
