@@ -56,16 +56,10 @@ class CellRow(NamedTuple):
     @classmethod
     def of(cls, texts: dict[str, str]) -> "CellRow":
         """Return the row from a line of a table, given its column names."""
-        row, metrics = cls({}, {}, {}), texts.get(METRICS, "").split()
-        for name, text in texts.items():
-            if not text or name in (CELL, "id", METRICS):
-                continue
-            if name in metrics or name.startswith(METRIC):
-                row.metrics[name.removeprefix(METRIC)] = _value(text)
-            elif name.startswith(PROVENANCE):
-                row.provenance[name.removeprefix(PROVENANCE)] = _value(text)
-            else:
-                row.fields[name] = _value(text)
+        row = cls({}, {}, {})
+        for column, part, name in _columns(tuple(texts), texts.get(METRICS, "")):
+            if text := texts[column]:
+                row[part][name] = _value(text)
         return row
 
     def texts(self, name: str) -> dict[str, str]:
@@ -81,6 +75,20 @@ def _text(value: Any) -> str:
     """Return a value as JSON; text without quotes where that cannot be misread."""
     bare = isinstance(value, str) and value.isprintable() and value[:1] not in FORMULA
     return value if bare and _value(value) == value else json.dumps(value)
+
+
+@lru_cache  # the rows of a table have the same few
+def _columns(names: tuple[str, ...], metrics: str) -> list[tuple[str, int, str]]:
+    """Return the columns of a row: the name, the part of a `CellRow`, and the name there."""
+    found, of_metrics = [], {*metrics.split()}
+    for name in names:
+        if name in of_metrics or name.startswith(METRIC):
+            found.append((name, 1, name.removeprefix(METRIC)))
+        elif name.startswith(PROVENANCE):
+            found.append((name, 2, name.removeprefix(PROVENANCE)))
+        else:
+            found.append((name, 0, name))
+    return [column for column in found if column[0] not in (CELL, "id", METRICS)]
 
 
 @lru_cache(maxsize=2**16)  # tables hold millions of entries, few of them different
