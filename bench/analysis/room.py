@@ -100,6 +100,8 @@ class Rooms:
                 continue
             self._measured.setdefault(cell.but_seed, []).append(finished.metrics)
         self._needed: dict[SettingsPoint, dict[str, str]] = {}
+        self._points: dict[str, SettingsPoint | None] = {}  # of cells but for their seed
+        self._rooms: dict[tuple[str, SettingsPoint], Room | None] = {}
 
     def of(self, metric: str, cells: Iterable[Cell]) -> list[Room]:
         """Return the headroom of a metric for each data set, network and evaluation of the cells.
@@ -116,6 +118,11 @@ class Rooms:
         point = self._point(metric, cell)
         if point is None:
             return None
+        if (metric, point) not in self._rooms:
+            self._rooms[metric, point] = self._of_point(metric, point)
+        return self._rooms[metric, point]
+
+    def _of_point(self, metric: str, point: SettingsPoint) -> Room | None:
         known = {kind: self._measured.get(k, []) for kind, k in self._needed[point].items()}
         values = {
             kind: [metrics[metric] for metrics in k if metric in metrics]
@@ -141,11 +148,16 @@ class Rooms:
         """Return what the baselines of a cell are made of; None: they have no such metric."""
         if self._settings is None or metric not in ACCURACIES:
             return None
-        if (settings := point_of(cell, self._settings)) is None:
+        if cell.but_seed not in self._points:
+            self._points[cell.but_seed] = self._point_of(cell, self._settings)
+        return self._points[cell.but_seed]
+
+    def _point_of(self, cell: Cell, of_scale: Settings) -> SettingsPoint | None:
+        if (settings := point_of(cell, of_scale)) is None:
             return None
         point = tuple((name, value) for name, value in settings.items() if name != "seed")
         if point not in self._needed:
-            baselines = baseline_cells([cell], self._settings)
+            baselines = baseline_cells([cell], of_scale)
             self._needed[point] = {b.baseline: b.but_seed for b in baselines}
         return point
 

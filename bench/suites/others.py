@@ -410,16 +410,16 @@ def _is_given(name: str, value: Any) -> bool:
 
 
 def _effects(check: Check, rows: Sequence[tuple[OthersRow, dict[str, Any]]]) -> list[SourceEffect]:
-    named = {name for side in check.sides for name in side}
-    if check.along is not None:
-        named.add(check.along)
+    named, over = {name for side in check.sides for name in side}, check.along
+    if over is not None:
+        named.add(over)
     sides: list[dict[Facts, dict[Any, OthersRow]]] = []
     for side in check.sides:
         of_side: dict[Facts, dict[Any, OthersRow]] = {}
         for row, known in rows:
-            along = known.get(check.along) if check.along else None
-            if all(_has(known, n, v) for n, v in side.items()) and (along is not None) == bool(
-                check.along
+            along = known.get(over) if over else None
+            if (along is not None) == bool(over) and all(
+                _has(known, n, v) for n, v in side.items()
             ):
                 of_side.setdefault(_rest(row, named), {})[along] = row
         sides.append(of_side)
@@ -429,7 +429,7 @@ def _effects(check: Check, rows: Sequence[tuple[OthersRow, dict[str, Any]]]) -> 
         for key in sorted(keys, key=sorted)
         for effect in _exact(check, [side[key] for side in sides], named)
     ]
-    if check.along is None and len(sides) == 2:
+    if over is None and len(sides) == 2:
         found += _contrasts(check, [_without(side, keys) for side in sides], named)
     return found
 
