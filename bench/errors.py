@@ -19,7 +19,7 @@ Interrupted               the run was asked to stop; it can be resumed
 `-- RankLost              another rank ended without an error message
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import ClassVar
 
@@ -126,19 +126,20 @@ def choices(value: str, allowed: list[str], listed_by: str | None = None) -> str
         allowed: the allowed words.
         listed_by: the command that lists all allowed words, for long lists.
     """
-    begun = [name for name in allowed if name.startswith((f"{value}-", f"{value}_"))]
-    same = [name for name in allowed if name.lower() == value.lower()]
-    near = _first([*same, *begun, *get_close_matches(value, allowed)], 3 if listed_by else 1)
-    hint = f"Did you mean {' or '.join(map(repr, near))}? " if near else ""
+    alike = near(value, allowed)
+    meant = alike[: 3 if listed_by else 1]
+    hint = f"Did you mean {' or '.join(map(repr, meant))}? " if meant else ""
     if listed_by:
         return f"{hint}`{listed_by}` lists all {len(allowed)}."
     if len(allowed) <= MOST_LISTED:
         return f"{hint}Allowed here: {', '.join(allowed)}."
-    nearest = _first(
-        [*same, *begun, *get_close_matches(value, allowed, n=NEAREST, cutoff=0.0)], NEAREST
-    )
-    return f"{hint}Allowed here: {', '.join(nearest)} and {len(allowed) - NEAREST} more."
+    nearest = [*alike, *get_close_matches(value, allowed, n=NEAREST, cutoff=0.0)]
+    shown = list(dict.fromkeys(nearest))[:NEAREST]
+    return f"{hint}Allowed here: {', '.join(shown)} and {len(allowed) - NEAREST} more."
 
 
-def _first(names: Iterable[str], count: int) -> list[str]:
-    return list(dict.fromkeys(names))[:count]
+def near(value: str, allowed: Sequence[str]) -> list[str]:
+    """Return the allowed words that are alike an unknown one, the likeliest first."""
+    begun = [name for name in allowed if name.startswith((f"{value}-", f"{value}_"))]
+    same = [name for name in allowed if name.lower() == value.lower()]
+    return list(dict.fromkeys([*same, *begun, *get_close_matches(value, allowed)]))

@@ -17,7 +17,7 @@ from bench.cli.workspace import Workspace, check_link
 from bench.errors import INTERRUPTED, BenchError, DiskFailure, Interrupted, NothingMeasured
 from bench.files.messages import forget_warnings
 from bench.suites.shipped import default_suites, reference_results
-from bench.text import plain_text
+from bench.text import foreign_text, plain_text
 
 READER_GONE = 141  # the exit status that a shell gives a program which writes to a broken pipe
 MAY_BE_EMPTY = ("--formats",)  # a list of none
@@ -36,7 +36,7 @@ class Verb(NamedTuple):
 VERBS: dict[str, Verb] = {
     "suites": Verb("Look up", "suites", "List the suites by paper, or describe one."),
     "methods": Verb("Look up", "methods", "List the methods by their settings, or describe one."),
-    "papers": Verb("Look up", "papers", "List the papers, or check a file of one's own."),
+    "papers": Verb("Look up", "papers", "List the papers, describe one, or check your own file."),
     "datasets": Verb("Look up", "datasets", "List the data sets, or download one."),
     "schema": Verb("Look up", "suites", "Print the JSON schema of suites or papers, for editors."),
     "doctor": Verb("Look up", "doctor", "Check this machine, the suites and the results."),
@@ -59,6 +59,16 @@ VERBS: dict[str, Verb] = {
     "import": Verb("Exchange", "exchange", "Add the cells of archives to the results.", "import_"),
     "merge": Verb("Exchange", "exchange", "Add the cells of other results folders."),
 }
+
+EXAMPLES = {
+    "to": "export dcl-table-1 --to tables",
+    "first": "versus dcl infonce",
+    "second": "versus dcl infonce",
+    "what": "compare dcl-table-1",
+    "file": "import cells.tar.gz",
+    "folder": "merge ../other/results",
+}
+"""Commands that have an argument, for the message that it is missing."""
 
 
 class _ReaderGone(Exception):
@@ -193,7 +203,7 @@ def main() -> None:
     except BenchError as error:
         status = _complain(str(error))
     except typer.TyperException as error:
-        status = _complain(_with_hint(" ".join(error.format_message().split())))
+        status = _complain(_with_hint(error))
     except DiskFailure as failure:
         status = _complain(str(failure), status=1)
     except (typer.Abort, KeyboardInterrupt, Interrupted):
@@ -226,21 +236,32 @@ def _write_any_letter() -> None:
             stream.reconfigure(errors="replace")
 
 
-def _with_hint(message: str) -> str:
-    """Return the library's message, with what could be named where a name is missing."""
-    if message.startswith("Missing argument 'suite'"):
-        return f"{message.rstrip('.')}: `bench suites` lists them"
-    if message.startswith(("Missing argument 'first'", "Missing argument 'second'")):
-        return (
-            f"{message.rstrip('.')}: name two methods or two losses, as in "
-            "`bench versus dcl infonce`"
-        )
+def _with_hint(error: Any) -> str:
+    """Return the library's message, with what is allowed or what could be named."""
+    faults: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()
+    if faults:
+        return _out_of_range(error.param, faults[0]["input"], faults[0]["type"])
+    message = " ".join(error.format_message().split())
+    if message.startswith("Missing"):
+        name, what = error.param.name, error.param.help.rstrip(".")
+        example = f"; for example `bench {EXAMPLES[name]}`" if name in EXAMPLES else ""
+        return f"{message.rstrip('.')}: {what[0].lower()}{what[1:]}{example}"
     if message.startswith("No such command") and "Did you mean" not in message:
         return f"{message} `bench --help` lists all"
     for option in ("--suites", "--results", "--data"):
         if message.startswith(f"No such option: {option}"):
             return f"{option} stands before the verb: `bench {option} FOLDER VERB ...`"
     return message
+
+
+def _out_of_range(option: Any, value: Any, fault: str) -> str:
+    """Return the message for a word that is not a number, or not one that an option allows."""
+    noun = "a number, such as 1.5" if fault.startswith("float") else "a whole number"
+    if option.max is not None:
+        noun += f" from {option.min} to {option.max}"
+    elif option.min is not None:
+        noun += f" of at least {option.min}"
+    return f"{option.opts[0]} {foreign_text(value)}: expected {noun}"
 
 
 def _advice(words: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""`bench papers`: list the papers, or check the file of one."""
+"""`bench papers`: list the papers, describe one, or check the file of one."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,14 +6,23 @@ from typing import Annotated
 
 import typer
 
-from bench.cli.options import AsJson, answer
+from bench.cli.options import AsJson, answer, paper_names
+from bench.cli.selection import of_sound_suites
 from bench.cli.terminal import print_line, print_rows
 from bench.cli.workspace import Workspace
 from bench.errors import BenchError, PublishedError
 from bench.files.messages import tell
 from bench.papers.file import Fault, PaperFile, paper_name
-from bench.papers.reader import Paper, check_name, paper_files, papers_folder, read_paper
+from bench.papers.reader import (
+    Paper,
+    check_name,
+    load_paper,
+    paper_files,
+    papers_folder,
+    read_paper,
+)
 from bench.record import Json
+from bench.suites.load import known_suites, load_suite
 from bench.suites.paper_keys import faults_of
 from bench.text import counted, plain_text
 
@@ -22,14 +31,26 @@ WRONG = 2  # exit status: a mistake of the user's
 
 def papers(
     context: typer.Context,
+    name: Annotated[
+        str | None,
+        typer.Argument(help="A paper, such as dcl.", autocompletion=paper_names),
+    ] = None,
     check: Annotated[
         Path | None,
         typer.Option(help="Check this paper's file: one line for each thing that is wrong."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the papers: bench's own, those of plug-ins, and those in `papers/` next to the
-    suites."""
+    """List the papers, or the recorded facts of one: artifacts, claims and protocols.
+
+    The papers are bench's own, those of plug-ins, and those in `papers/` next to the suites.
+    """
+    if name is not None:
+        if check is not None:
+            raise BenchError(f"--check {check}: leave {name} out, or leave out --check")
+        facts = describe_paper(context.obj, name)
+        answer(facts, _print_paper, as_json)
+        return
     if check is None:
         records = describe_papers(context.obj)
         answer(records, lambda _: _print_papers(records, context.obj), as_json)
@@ -53,6 +74,43 @@ def describe_papers(workspace: Workspace) -> list[Json]:
         except BenchError as fault:
             tell(str(fault))
     return records
+
+
+def describe_paper(workspace: Workspace, name: str) -> Json:
+    """Return the recorded facts of a paper, with the suites of each artifact and claim.
+
+    Raises:
+        BenchError: the paper does not exist, or its file is invalid.
+    """
+    paper = load_paper(name, workspace.suites)
+    suites = of_sound_suites(known_suites(workspace.suites).values(), load_suite)
+    mine = [suite for suite in suites if suite.paper == name]
+    return _record(paper, paper_files(workspace.suites)[name]) | {
+        "address": paper.address,
+        "artifacts": [
+            {
+                "artifact": a.id,
+                "what": a.what,
+                "locator": a.locator,
+                "values": len(a.values),
+                "suites": [s.name for s in mine if a.id in s.reproduces],
+            }
+            for a in paper.artifacts.values()
+        ],
+        "claims": [
+            {
+                "claim": c.id,
+                "claim_text": c.claim,
+                "locator": c.locator,
+                "suites": [s.name for s in mine if c.id in s.claims],
+            }
+            for c in paper.claims.values()
+        ],
+        "protocols": [
+            {"protocol": p.id, "locator": p.locator, "stated": p.stated, "unstated": p.unstated}
+            for p in paper.protocols.values()
+        ],
+    }
 
 
 def _record(paper: Paper, path: Path) -> Json:
@@ -107,6 +165,27 @@ def _print_papers(records: Sequence[Json], workspace: Workspace) -> None:
     ]
     print_rows("", heads, rows)
     print_line(f"Further papers are files in {papers_folder(workspace.suites)}.")
+
+
+def _print_paper(record: Json) -> None:
+    where = f", {record['address']}" if record["address"] else ""
+    print_line(f"{record['paper']}: {record['title']} ({record['year']}){where}")
+    print_line(record["authors"], indent="  ")
+    print_line(f"{counted(len(record['artifacts']), 'artifact')}, {record['values']} values:")
+    heads = ["artifact", "place", "values", "suites"]
+    rows = [
+        [a["artifact"], a["locator"], a["values"], ", ".join(a["suites"]) or "none"]
+        for a in record["artifacts"]
+    ]
+    print_rows("", heads, rows)
+    print_line(f"{counted(len(record['claims']), 'claim')}:")
+    for claim in record["claims"]:
+        suites = ", ".join(claim["suites"]) or "none"
+        print_line(f"{claim['claim']} ({claim['locator']}; suites: {suites})", indent="  ")
+        print_line(claim["claim_text"], indent="      ")
+    print_line(f"{counted(len(record['protocols']), 'protocol')}; --json prints their settings:")
+    print_line(", ".join(protocol["protocol"] for protocol in record["protocols"]), indent="  ")
+    print_line(f"`bench suites --paper {record['paper']}` lists its suites.")
 
 
 def _print_check(record: Json) -> None:

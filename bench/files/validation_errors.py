@@ -47,7 +47,8 @@ def explain(
     Args:
         error: the pydantic error.
         path: path of the file.
-        places: key path of each setting, for a record merged from several places.
+        places: key path of each setting, for a record merged from several places; `--set NAME` for
+            one of the command line, which is named instead of the file.
         root: record type of the whole file, which defines the allowed keys.
     """
     worst = _worst(error)
@@ -59,9 +60,10 @@ def explain(
     if worst["type"] == "missing":
         of_cell = places is not None and "." not in "".join(keys)
         return f"{path}: {_missing(error, worst['loc'], keys, of_cell=of_cell)}"
-    key_path = ".".join(keys)
-    head = f"{path}: {key_path}: " if key_path else f"{path}: "
-    return head + _complaint(worst, steps, root)
+    options = [place for place in (places or {}).values() if place.startswith("--")]
+    key_path = ".".join(keys) or ", ".join(options)
+    head = [key_path] if places and key_path.startswith("--") else [str(path), key_path]
+    return ": ".join([part for part in head if part] + [_complaint(worst, steps, root)])
 
 
 def complaints(

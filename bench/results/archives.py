@@ -112,6 +112,8 @@ def unpacked(file: Path) -> Iterator[Path]:
                 _check_end(tar)
         except NOT_AN_ARCHIVE as fault:
             why = str(fault).partition("\n")[0].rstrip(":")
+            if why == "file could not be opened successfully":
+                why = "it is not a tar archive, or it is damaged"
             raise StoreError(
                 f"{file}: cannot be unpacked ({foreign_text(why)}); "
                 "`bench export SUITE --to FILE.tar` makes archives"

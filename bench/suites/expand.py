@@ -123,7 +123,7 @@ class ResolvedGrid:
         """
         experiment = get_args(self.kind.model_fields["experiment"].annotation)[0]
         if self.kind.has_presets:
-            points = [filled(point, presets) for point in points]
+            points = [filled(point, presets, self.places) for point in points]
             points = [with_own_loss(point, self.own, self.places) for point in points]
             beside, at = own_metrics(self.suites), self.places
             points = [with_own_metrics(point, beside, self.suites, at) for point in points]
@@ -210,7 +210,8 @@ def expand(
             except ValidationError as error:
                 raise SuiteError(explain(error, path, grid.places)) from None
             except ValueError as error:
-                raise SuiteError(f"{path}: {error}") from None
+                file = "" if str(error).startswith("--set ") else f"{path}: "
+                raise SuiteError(f"{file}{error}") from None
     if len(grids) > 1 or changes:  # grids of one suite may overlap
         cells = list({cell.id: cell for cell in cells}.values())
     else:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Discriminator, Field, Tag, ValidationError, model_validator
 
-from bench.errors import SuiteError, choices
+from bench.errors import SuiteError, choices, near
 from bench.files.plugin_folders import plugin_folders
 from bench.files.validation_errors import explain
 from bench.files.yaml_file import load_yaml, yaml_files
@@ -356,10 +356,11 @@ def find_suite(name: str, folder: Path) -> Path:
     paths = known_suites(folder)
     if name in paths:
         return paths[name]
-    hidden = shipped_suites() / f"{name}.yaml"
-    if hidden.exists():
+    own = [path.stem for path in yaml_files(shipped_suites())]
+    meant = [name] if name in own else [] if near(name, list(paths)) else near(name, own)
+    if meant:
         raise SuiteError(
-            f"{folder}: no suite '{name}'; bench's own suites, which have it, are used with "
-            f"--suites {hidden.parent}"
+            f"{folder}: no suite '{name}'. One of bench's own suites is '{meant[0]}': "
+            f"`bench --suites {shipped_suites()} VERB ...` uses those"
         )
     raise SuiteError(f"{folder}: no suite '{name}'. {choices(name, list(paths), 'bench suites')}")

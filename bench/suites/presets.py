@@ -221,7 +221,9 @@ def elsewhere() -> dict[str, str]:
     return named
 
 
-def filled(settings: dict[str, Any], known: Mapping[str, Preset]) -> dict[str, Any]:
+def filled(
+    settings: dict[str, Any], known: Mapping[str, Preset], places: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """Return the settings merged with the preset named by `method`; explicit ones override.
 
     If a setting overrides an axis of the preset, the preset's dependent settings are dropped.
@@ -229,6 +231,7 @@ def filled(settings: dict[str, Any], known: Mapping[str, Preset]) -> dict[str, A
     Args:
         settings: settings of one cell in a suite.
         known: presets by name.
+        places: where each setting stands, for error messages.
 
     Raises:
         ValueError: the preset named by `method` does not exist.
@@ -237,7 +240,9 @@ def filled(settings: dict[str, Any], known: Mapping[str, Preset]) -> dict[str, A
     if method is None:
         raise ValueError(f"method is missing. Allowed here: {', '.join(known)}")
     if not isinstance(method, str) or method not in known:
-        raise ValueError(f"method '{method}' is unknown. {choices(str(method), list(known))}")
+        place = f"{places['method']}: " if places and "method" in places else ""
+        more = choices(str(method), list(known), "bench methods")
+        raise ValueError(f"{place}method '{method}' is unknown. {more}")
     preset: dict[str, Any] = known[method].settings
     loss = settings.get("loss", preset.get("loss"))
     if loss != preset.get("loss"):  # parameters are those of its file

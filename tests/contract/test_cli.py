@@ -615,13 +615,15 @@ def test_the_shipped_suites_are_listed(workspace: Workspace) -> None:
 
 def test_an_unknown_method_of_a_suite_is_told(workspace: Workspace) -> None:
     workspace.suite(changed(DIGITS, {"fixed.method": "simcrl"}), "wrong")
-    answer = workspace.call("plan", "wrong")
-    assert answer.status == 2
-    assert answer.err.startswith(
-        "bench: suites/wrong.yaml: method 'simcrl' is unknown. Did you mean 'simclr'? Allowed "
-        "here: simclr, "
-    )
-    assert answer.err.count("\n") == 1
+    told = "method: method 'simcrl' is unknown. Did you mean 'simclr' or "
+    for words, place in {
+        (): f"suites/wrong.yaml: fixed.{told}",
+        ("--set", "method=simcrl"): f"--set {told}",
+    }.items():
+        answer = workspace.call("plan", "wrong", *words)
+        assert answer.status == 2
+        assert answer.err.startswith(f"bench: {place}")
+        assert answer.err.count("\n") == 1
 
 
 @pytest.mark.slow
@@ -659,8 +661,13 @@ def test_cells_travel(done: Workspace) -> None:
         (("import", "a"), "a: no such archive; `bench export SUITE --to FILE.tar` makes one"),
         (
             ("import", "bad.tar"),
-            "bad.tar: cannot be unpacked (file could not be opened successfully); "
+            "bad.tar: cannot be unpacked (it is not a tar archive, or it is damaged); "
             "`bench export SUITE --to FILE.tar` makes archives",
+        ),
+        (
+            ("export", "small"),
+            "Missing option '--to': folder of CSV tables, or a .tar or .tar.gz file; for example "
+            "`bench export dcl-table-1 --to tables`",
         ),
         (("import", "empty"), "empty: is a folder; `bench merge` adds the cells of one"),
         (("merge", "none"), "none: no such results folder"),

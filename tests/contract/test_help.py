@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from bench.cli.app import VERBS
+from bench.cli.app import VERBS, command_of
 from tests.fakes.results import cells_of, finish
 from tests.fakes.suites import SUITE, changed
 from tests.fakes.workspace import Workspace
@@ -61,9 +61,23 @@ def test_verbs_about_suites_take_no_other_settings(workspace: Workspace, verb: s
 @pytest.mark.parametrize("verb", ["plan", "run", "resume", "show", "status"])
 def test_a_missing_suite_says_what_lists_them(workspace: Workspace, verb: str) -> None:
     answer = workspace.call(verb)
-    assert (answer.status, answer.err) == (
-        2, "bench: Missing argument 'suite': `bench suites` lists them\n",
-    )  # fmt: skip
+    assert answer.status == 2
+    assert answer.err.startswith("bench: Missing argument 'suite': ")
+    assert "(`bench suites` lists them)" in answer.err
+
+
+def test_every_option_that_takes_a_number_repeats_a_word_that_is_none(workspace: Workspace) -> None:
+    numeric = {
+        (verb, option.opts[0])
+        for verb in VERBS
+        for option in command_of(verb).params
+        if option.type_descriptor.annotation in (int, float)
+    }
+    assert {("run", "--jobs"), ("run", "--ranks"), ("plan", "--limit-gpu-hours")} <= numeric
+    for verb, option in sorted(numeric):
+        answer = workspace.call(verb, "small", option, "two")
+        assert answer.status == 2
+        assert answer.err.startswith(f"bench: {option} two: expected a "), verb
 
 
 @pytest.mark.parametrize(("words", "name"), [((), "first"), (("dcl",), "second")])
@@ -72,8 +86,8 @@ def test_a_missing_method_says_what_is_named(
 ) -> None:
     answer = workspace.call("versus", *words)
     assert (answer.status, answer.err) == (
-        2, f"bench: Missing argument '{name}': name two methods or two losses, as in "
-        "`bench versus dcl infonce`\n",
+        2, f"bench: Missing argument '{name}': a method (`bench methods` lists them) or a loss; "
+        "for example `bench versus dcl infonce`\n",
     )  # fmt: skip
 
 

@@ -249,3 +249,16 @@ def test_the_schema_takes_the_example_and_refuses_an_unknown_key() -> None:
     assert [e.validator for e in validator.iter_errors(data | {"claimss": []})] == [
         "additionalProperties"
     ]
+
+
+def test_a_paper_by_name_is_described(workspace: Workspace) -> None:
+    answer = workspace.call("papers", "eqco")
+    assert answer.out.startswith("eqco: EqCo: Equivalent Rules for Self-supervised Contrastive")
+    (row,) = [line.split() for line in answer.out.splitlines() if line.startswith("table-9 ")]
+    assert row[-2:] == ["40", "small"]  # published values, and the suite that has them
+    record = workspace.call("papers", "eqco", "--json").json
+    assert {len(record[key]) > 3 for key in ("artifacts", "claims", "protocols")} == {True}
+    assert workspace.call("papers", "eqcoo").err == (
+        "bench: no paper 'eqcoo'. Did you mean 'eqco'? Allowed here: dcl, dual-temperature, eqco, "
+        "mutual-information, unigrad.\n"
+    )

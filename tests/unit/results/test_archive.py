@@ -270,7 +270,7 @@ def test_a_text_is_no_archive(tmp_path: Path) -> None:
     with pytest.raises(StoreError) as raised:
         bring_in(path, Store(tmp_path / "results"))
     assert str(raised.value) == (
-        f"{path}: cannot be unpacked (file could not be opened successfully); "
+        f"{path}: cannot be unpacked (it is not a tar archive, or it is damaged); "
         "`bench export SUITE --to FILE.tar` makes archives"
     )
 
