@@ -19,7 +19,8 @@ Interrupted               the run was asked to stop; it can be resumed
 `-- RankLost              another rank ended without an error message
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import ClassVar
 
@@ -39,7 +40,16 @@ class _OneLine:
 
 
 class BenchError(_OneLine, Exception):
-    """A user's mistake, in one line: the place, the value found, and the rule or remedy."""
+    """A user's mistake, in one line: the place, the value found, and the rule or remedy.
+
+    Attributes:
+        more: further mistakes that were found with it, one line each.
+    """
+
+    def __init__(self, text: str, more: Sequence[str] = ()) -> None:
+        """Store the messages."""
+        super().__init__(text)
+        self.more = tuple(map(plain_text, more))
 
 
 class SuiteError(BenchError):
@@ -110,6 +120,34 @@ class Preempted(Interrupted):
 
 class RankLost(Interrupted):
     """Another process that computes the same cell cannot be reached."""
+
+
+MOST_TOLD = 10  # mistakes of one file
+
+
+@contextmanager
+def collected(faults: list[BenchError], at: str = "") -> Iterator[None]:
+    """Keep a user's mistake in `faults`, so that checks that do not depend on it go on.
+
+    Args:
+        faults: list that receives the mistake.
+        at: start of its message.
+    """
+    try:
+        yield
+    except BenchError as fault:
+        faults.append(type(fault)(f"{at}{fault}", fault.more))
+
+
+def raise_all(faults: Sequence[BenchError], kind: type[BenchError]) -> None:
+    """Raise an error of the given class with the first MOST_TOLD mistakes, if there are any.
+
+    Raises:
+        BenchError: an error of the given class.
+    """
+    lines = list(dict.fromkeys(line for fault in faults for line in (str(fault), *fault.more)))
+    if lines:
+        raise kind(lines[0], lines[1:MOST_TOLD])
 
 
 MOST_LISTED = 16  # words that an error line lists in full

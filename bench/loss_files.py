@@ -265,7 +265,7 @@ def declaration(path: Path, kind: type[D], given: Collection[str]) -> D:
     try:
         declared = kind.model_validate(load_yaml(path, SuiteError))
     except ValidationError as error:
-        raise SuiteError(explain(error, path, root=kind)) from None
+        raise explain(SuiteError, error, path, root=kind) from None
     _check_names(declared, given, path)
     _check_parameters(declared, path)
     return declared

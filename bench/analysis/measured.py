@@ -219,7 +219,7 @@ def read_spread(path: Path) -> list[Spread]:
     try:
         return TABLE.validate_python(load_yaml(path, PublishedError))
     except ValidationError as error:
-        raise PublishedError(explain(error, path)) from None
+        raise explain(PublishedError, error, path) from None
 
 
 @cache

@@ -201,7 +201,7 @@ def main() -> None:
     except NothingMeasured as error:
         status = _complain(str(error), status=3)
     except BenchError as error:
-        status = _complain(str(error))
+        status = _complain(str(error), *error.more)
     except typer.TyperException as error:
         status = _complain(_with_hint(error))
     except DiskFailure as failure:
@@ -274,8 +274,9 @@ def _advice(words: list[str]) -> str:
     return f"interrupted; finished cells are kept; continue with `{again}`"
 
 
-def _complain(text: str, *, status: int = 2) -> int:
+def _complain(*lines: str, status: int = 2) -> int:
     rank = os.environ.get("RANK", "0")
     who = "bench" if rank == "0" else f"bench, rank {rank}"
-    print(f"{who}: {plain_text(text)}", file=sys.stderr)
+    for line in lines:
+        print(f"{who}: {plain_text(line)}", file=sys.stderr)
     return status

@@ -25,7 +25,7 @@ from bench.data.catalogue import (
     published_list,
 )
 from bench.data.recording_lists import check_recordings
-from bench.errors import BenchError, DataError, SuiteError, choices
+from bench.errors import BenchError, DataError, SuiteError, choices, collected, raise_all
 from bench.files.messages import tell_once
 from bench.files.yaml_file import scalar
 from bench.papers.reader import Paper
@@ -182,8 +182,12 @@ def choose(
     path = find_suite(name, workspace.suites)
     suite = load_suite(path)
     chosen = scale or suite.scale
-    cells = expand(suite, chosen, path, seeds=seeds, where=where, changes=changes)
-    paper = check_suite(suite, path)
+    faults: list[BenchError] = []
+    with collected(faults):
+        cells = expand(suite, chosen, path, seeds=seeds, where=where, changes=changes)
+    with collected(faults):
+        paper = check_suite(suite, path)
+    raise_all(faults, SuiteError)
     if not where and not changes:  # some of the cells, or others, say nothing of the scale
         check_scale(suite, chosen, cells, paper)
     check_found(suite, path, {} if changes else {chosen: cells}, narrowed=bool(where))

@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from bench.errors import choices
+from bench.errors import MOST_TOLD, BenchError, choices
 
 _RULES = {
     "int_type": "a whole number",
@@ -25,6 +25,8 @@ _RULES = {
 _TAGS = ("bool", "int", "float", "str", "constrained-int")
 """Steps of pydantic's places that are types of a union, such as 'list[...]', and no keys."""
 _ANYTHING = "one number, text, true, false or null"
+_RANK = {"extra_forbidden": 0, "finite_number": 1}
+"""Kinds of errors that come first: a misspelt key is why another one is missing."""
 _MOST_SHOWN = 100  # characters of a value
 _PLAIN = {
     "too_short": "is empty; it needs at least one value.",
@@ -37,33 +39,58 @@ _PLAIN = {
 
 
 def explain(
+    kind: type[BenchError],
     error: ValidationError,
     path: Path,
     places: dict[str, str] | None = None,
     root: type[BaseModel] | None = None,
-) -> str:
-    """Return one line for the first error.
+) -> BenchError:
+    """Return an error with one line for each of the first mistakes, at most one for each value.
+
+    Unknown keys are first, then infinite numbers. If a key is unknown, keys that are missing at the
+    same place are not reported, because the key may be misspelt.
 
     Args:
+        kind: class of the error.
         error: the pydantic error.
         path: path of the file.
         places: key path of each setting, for a record merged from several places; `--set NAME` for
             one of the command line, which is named instead of the file.
         root: record type of the whole file, which defines the allowed keys.
     """
-    worst = _worst(error)
-    steps = [str(step) for step in worst["loc"]]
+    faults = error.errors(include_url=False)
+    misspelt = {fault["loc"][:-1] for fault in faults if fault["type"] == "extra_forbidden"}
+    lines = dict[tuple[str, str], str]()
+    for fault in sorted(faults, key=lambda fault: _RANK.get(fault["type"], len(_RANK))):
+        if fault["type"] == "missing" and fault["loc"][:-1] in misspelt:
+            continue
+        head, text = _line(error, fault, path, places, root)
+        value = text if fault["type"] == "missing" else repr(fault["input"])
+        lines.setdefault((head, value), f"{head}{text}")
+    first, *more = list(lines.values())[:MOST_TOLD]
+    return kind(first, more)
+
+
+def _line(
+    error: ValidationError,
+    fault: Any,
+    path: Path,
+    places: dict[str, str] | None,
+    root: type[BaseModel] | None,
+) -> tuple[str, str]:
+    """Return the place of an error and what is wrong there."""
+    steps = [str(step) for step in fault["loc"]]
     keys = [s for s in steps if "[" not in s and s not in _TAGS]
     if places is not None:  # a list of cells was validated: the first step is its index
         keys = keys[1:]
         keys = [places.get(keys[0], keys[0])] if keys else []
-    if worst["type"] == "missing":
+    if fault["type"] == "missing":
         of_cell = places is not None and "." not in "".join(keys)
-        return f"{path}: {_missing(error, worst['loc'], keys, of_cell=of_cell)}"
+        return f"{path}: ", _missing(error, fault["loc"], keys, of_cell=of_cell)
     options = [place for place in (places or {}).values() if place.startswith("--")]
     key_path = ".".join(keys) or ", ".join(options)
-    head = [key_path] if places and key_path.startswith("--") else [str(path), key_path]
-    return ": ".join([part for part in head if part] + [_complaint(worst, steps, root)])
+    head = "" if places and key_path.startswith("--") else f"{path}: "
+    return head + (f"{key_path}: " if key_path else ""), _complaint(fault, steps, root)
 
 
 def complaints(
@@ -98,14 +125,6 @@ def _missing(
     are, them = ("are", "them") if len(names) > 1 else ("is", "it")
     text = f"{', '.join([key_path, *names[1:]])}: {are} missing."
     return text + f" A suite sets {them} under `fixed`, as an axis, or in the scale." * of_cell
-
-
-def _worst(error: ValidationError) -> Any:
-    """Unknown keys first, since a misspelt key is why another one is missing; then NaN."""
-    errors = error.errors(include_url=False)
-    first = ("extra_forbidden", "finite_number")
-    telling = [e for kind in first for e in errors if e["type"] == kind]
-    return (telling or errors)[0]
 
 
 def _complaint(fault: Any, steps: list[str], root: type[BaseModel] | None) -> str:

@@ -153,7 +153,7 @@ def read_source(path: Path) -> list[OthersRow]:
     try:
         file = _File.model_validate(data)
     except ValidationError as error:
-        raise PublishedError(explain(error, path, root=_File)) from error
+        raise explain(PublishedError, error, path, root=_File) from error
     return [_row(path, file, position) for position in range(len(file.rows))]
 
 

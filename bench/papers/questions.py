@@ -65,7 +65,7 @@ def read_questions(path: Path) -> list[Question]:
     try:
         found = _LIST.validate_python(load_yaml(path, PublishedError))
     except ValidationError as error:
-        raise PublishedError(explain(error, path)) from error
+        raise explain(PublishedError, error, path) from error
     for question in found:
         for paper, claim in question.all_claims:
             try:

@@ -63,7 +63,7 @@ def read_tolerances(path: Path) -> Tolerances:
     try:
         return Tolerances.model_validate(load_yaml(path, PublishedError))
     except ValidationError as error:
-        raise PublishedError(explain(error, path, root=Tolerances)) from None
+        raise explain(PublishedError, error, path, root=Tolerances) from None
 
 
 @cache

@@ -16,10 +16,9 @@ from typing import Any, NamedTuple, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
-from bench.cells import CELLS
 from bench.cells.baseline import BASELINES, Baseline
 from bench.cells.cell import LARGEST_SEED, Cell
-from bench.errors import SuiteError, choices
+from bench.errors import BenchError, SuiteError, choices, collected, raise_all
 from bench.files.validation_errors import explain
 from bench.loss_files import Parameter
 from bench.suites.agreement import no_cell_has, typed
@@ -34,7 +33,7 @@ from bench.suites.own_losses import (
 )
 from bench.suites.own_metrics import check_own_metrics, own_metrics, with_own_metrics
 from bench.suites.presets import Preset, filled, load_presets
-from bench.suites.shared import check_known, named
+from bench.suites.shared import check_known, experiment_named, named
 from bench.suites.suite import (
     LARGEST_WHOLE,
     Axes,
@@ -208,7 +207,7 @@ def expand(
             try:
                 cells += grid.cells(points, seeds, presets)
             except ValidationError as error:
-                raise SuiteError(explain(error, path, grid.places)) from None
+                raise explain(SuiteError, error, path, grid.places) from None
             except ValueError as error:
                 file = "" if str(error).startswith("--set ") else f"{path}: "
                 raise SuiteError(f"{file}{error}") from None
@@ -235,35 +234,34 @@ def resolve(suite: Suite, scale: str, path: Path) -> list[ResolvedGrid]:
     """
     chosen = named(scale, suite.scales, f"{path}", "scale")
     blocks = suite.grids or [Block()]
-    kinds = [_kind(block.experiment or suite.experiment, path) for block in blocks]
-    own = own_losses(path.parent)
-    declared = declared_beside(path.parent, own)
+    kinds = [experiment_named(block.experiment or suite.experiment, path) for block in blocks]
+    declared = declared_beside(path.parent, own := own_losses(path.parent))
     shared = _shared_settings(suite, path)
     prefix = f"scales.{scale}."
     changes = _axes(chosen.grid, chosen.points, f"{prefix}grid", f"{prefix}points", path)
     known = list(dict.fromkeys(name for kind in kinds for name in setting_names(kind, declared)))
-    check_known(suite.fixed, known, f"{path}: fixed")
-    check_known(suite.assumed, known, f"{path}: assumed")
-    check_known(chosen.fixed, known, f"{path}: {prefix}fixed")
-    for axis in changes:
-        check_known(axis.names(), known, f"{path}: {axis.place}")
+    given = [("fixed", [*suite.fixed]), ("assumed", [*suite.assumed])]
+    given += [(f"{prefix}fixed", [*chosen.fixed]), *((a.place, [*a.names()]) for a in changes)]
+    faults = _unknown(given, known, path)
     grids = []
     for i, (block, kind) in enumerate(zip(blocks, kinds, strict=True)):
         names = setting_names(kind, declared)
-        fixed, axes = _block_settings(suite, block, f"grids.{i}.", names, shared, path)
+        with collected(faults):
+            fixed, axes = _block_settings(suite, block, f"grids.{i}.", names, shared, path)
+        if faults:
+            continue
         for axis in sorted(changes, key=_is_of_grid):  # rows first
             axes = _replaced(axes, axis, names, path)
         whole = {name for axis in axes for name, always in axis.names().items() if always}
         fixed |= _scale_settings(chosen, prefix, names, whole, path)
         fixed = {name: placed for name, placed in fixed.items() if name not in whole}
         _check_values(fixed, axes, path)
-        exclude = _given(suite, block, "exclude")
         grids.append(
             ResolvedGrid(
                 kind=kind,
                 fixed={name: value for name, (value, _) in fixed.items()},
                 axes=[axis.points for axis in axes],
-                exclude=[_rule(allowed) for allowed in exclude],
+                exclude=[_rule(rule) for rule in _given(suite, block, "exclude")],
                 exclude_at=f"grids.{i}." * ("exclude" in block.model_fields_set) + "exclude",
                 places={name: place for name, (_, place) in fixed.items()}
                 | {name: f"{axis.place}.{name}" for axis in axes for name in axis.names()},
@@ -272,7 +270,19 @@ def resolve(suite: Suite, scale: str, path: Path) -> list[ResolvedGrid]:
                 suites=path.parent,
             )
         )
+    raise_all(faults, SuiteError)
     return grids
+
+
+def _unknown(
+    given: Iterable[tuple[str, list[str]]], known: list[str], path: Path
+) -> list[BenchError]:
+    """Return an error for each unknown setting at these places of a file."""
+    faults: list[BenchError] = []
+    for place, settings in given:
+        with collected(faults):
+            check_known(settings, known, f"{path}: {place}")
+    return faults
 
 
 def check_exclusions(suite: Suite, path: Path) -> None:
@@ -321,13 +331,6 @@ def _rule(settings: Mapping[str, Scalar | list[Scalar]]) -> Rule:
 def _matches(point: Point, rule: Rule) -> bool:
     """Return whether the point has one of the values of every setting of the rule."""
     return all(typed(point.get(name)) in allowed for name, allowed in rule.items())
-
-
-def _kind(experiment: str, path: Path) -> type[Cell]:
-    if experiment not in CELLS:
-        known = choices(experiment, list(CELLS))
-        raise SuiteError(f"{path}: experiment: unknown experiment '{experiment}'. {known}")
-    return CELLS[experiment]
 
 
 def _shared_settings(suite: Suite, path: Path) -> Placed:
@@ -491,7 +494,7 @@ def _baselines(
         return list(baseline_cells(cells, settings, kinds))
     except ValidationError as error:
         places = {name: f"{key_path}.{name}" for name in Baseline.setting_names()}
-        raise SuiteError(explain(error, path, places)) from None
+        raise explain(SuiteError, error, path, places) from None
 
 
 def _check_chosen(rules: dict[str, list[Scalar]], grids: Sequence[ResolvedGrid]) -> None:

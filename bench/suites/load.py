@@ -253,7 +253,7 @@ def load_suite(path: Path) -> Suite:
     try:
         file = SuiteFile.model_validate({"name": path.stem} | data)
     except ValidationError as error:
-        raise SuiteError(explain(error, path, root=SuiteFile)) from None
+        raise explain(SuiteError, error, path, root=SuiteFile) from None
     if file.name != path.stem:
         twin = path.with_stem(file.name)
         also = f"; {twin} has that name" if twin.exists() else ""

@@ -14,8 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 
 from bench.cells import CELLS
 from bench.cells.baseline import Baseline
+from bench.cells.cell import Cell
 from bench.cells.pretrain import SETTING_OF
-from bench.errors import SuiteError, choices
+from bench.errors import SuiteError, choices, raise_all
 from bench.files.validation_errors import explain
 from bench.files.yaml_file import load_yaml, yaml_files
 from bench.record import Record
@@ -186,7 +187,7 @@ def read_entries(
     try:
         entries = TypeAdapter(dict[str, kind]).validate_python(data)  # type: ignore[valid-type]
     except ValidationError as error:
-        raise SuiteError(explain(error, path, root=kind)) from None
+        raise explain(SuiteError, error, path, root=kind) from None
     for name in entries:
         if name in known:
             raise SuiteError(f"{path}: {name}: there is a {noun} of that name already")
@@ -211,18 +212,32 @@ def _add_assumptions(path: Path, known: dict[str, Assumptions]) -> None:
         known[name] = Assumptions(settings | entry.own(), notes + entry.notes)
 
 
+def experiment_named(name: str, path: Path) -> type[Cell]:
+    """Return the kind of cells of an experiment that the suite of a file names.
+
+    Raises:
+        SuiteError: the experiment does not exist.
+    """
+    if name not in CELLS:
+        known = choices(name, list(CELLS))
+        raise SuiteError(f"{path}: experiment: unknown experiment '{name}'. {known}")
+    return CELLS[name]
+
+
 def check_known(keys: Iterable[str], known: list[str], key_path: str) -> None:
     """Check that all keys are known.
 
     Raises:
         SuiteError: a key is unknown; the message starts with `key_path`.
     """
+    faults = []
     for key in keys:
         if key not in known:
             rest = f"unknown key. {choices(key, known)}"
             if key in SETTING_OF:
                 rest = f"is a metric; the setting is {SETTING_OF[key]}: NAME"
-            raise SuiteError(f"{key_path}.{key}: {rest}")
+            faults.append(SuiteError(f"{key_path}.{key}: {rest}"))
+    raise_all(faults, SuiteError)
 
 
 def _settings_in(entry: SharedScaleEntry) -> Iterator[tuple[str, str, list[str]]]:

@@ -203,11 +203,23 @@ class Scale(SharedScale):
         return self.unjudged or (None if self.judged else ONLY_RUNS)
 
 
+def _only_entry(columns: Any) -> Any:
+    """Return the entry of a list of one: `columns` names one setting, `rows` lists several."""
+    if not isinstance(columns, list):
+        return columns
+    if len(columns) != 1:
+        raise ValueError(f"names one setting, found {len(columns)}; put the others under rows")
+    return columns[0]
+
+
+Column = Annotated[str | None, BeforeValidator(_only_entry)]
+
+
 class Layout(Record):
     """Layout of the paper's table: settings of rows and the setting of columns."""
 
-    rows: list[str]  # settings
-    columns: str | None = None  # a setting
+    rows: Annotated[list[str], OneOrMore(str)]  # settings
+    columns: Column = None  # a setting
     baseline: Scalar = None  # a value of one of them: gains over it are shown
 
 
@@ -251,9 +263,11 @@ class Comparison(RowsAndCells):
 class TableBase(Record):
     """Selection and order of cells in a table."""
 
-    rows: Annotated[list[str], Field(min_length=1)]  # settings; others that tell cells apart
+    rows: Annotated[
+        list[str], Field(min_length=1), OneOrMore(str)
+    ]  # settings; others that tell cells apart
     # follow them, so means are over seeds alone
-    columns: str | None = None  # a setting
+    columns: Column = None  # a setting
     where: dict[str, Scalar] = {}  # only the cells with these settings
     baseline: Scalar = None  # a value of a row or column: gains over it are shown
     decimals: Annotated[int, Field(ge=0, le=6)] = 2  # digits after the point

@@ -8,7 +8,7 @@ from typing import Any
 from bench.cells import CELLS
 from bench.cells.cell import Cell
 from bench.cells.pretrain import SETTING_OF
-from bench.errors import PublishedError, SuiteError, choices
+from bench.errors import BenchError, PublishedError, SuiteError, choices, collected, raise_all
 from bench.metric_files import FOLDERS, metric_files
 from bench.papers.questions import questions
 from bench.papers.reader import NO_PAPER, Paper, load_paper
@@ -17,6 +17,7 @@ from bench.suites.agreement import no_cell_has, typed
 from bench.suites.figure import Chosen, DrawnCells
 from bench.suites.own_losses import declared_beside, own_losses, quantities_of, setting_names
 from bench.suites.printed_effects import is_spoken_of, printed_effects
+from bench.suites.shared import experiment_named
 from bench.suites.suite import SIDES, Suite
 from bench.text import value_text
 
@@ -31,6 +32,8 @@ def check_suite(suite: Suite, path: Path) -> Paper:
     Raises:
         SuiteError: a paper, artifact, claim, protocol or row key does not exist.
     """
+    for experiment in _kinds(suite):
+        experiment_named(experiment, path)
     if suite.paper is None:
         _check_names(suite, path)
         return NO_PAPER
@@ -38,6 +41,23 @@ def check_suite(suite: Suite, path: Path) -> Paper:
         paper = load_paper(suite.paper, path.parent)
     except PublishedError as error:
         raise SuiteError(f"{path}: paper: {error}") from None
+    faults: list[BenchError] = []
+    for key_path, kind, name in _named_of_paper(suite):
+        with collected(faults, f"{path}: {key_path}: "):
+            getattr(paper, kind)(name)
+    if not faults:
+        for check in (_check_tolerances, _check_row_keys, _check_artifact_rows):
+            with collected(faults):
+                check(suite, paper, path)
+    with collected(faults):
+        _check_names(suite, path)
+    raise_all(faults, SuiteError)
+    _check_baselines(suite, paper, path)
+    return paper
+
+
+def _named_of_paper(suite: Suite) -> list[tuple[str, str, str]]:
+    """Return the place, kind and id of everything of its paper that a suite names."""
     names = [(f"reproduces.{i}", "artifact", name) for i, name in enumerate(suite.reproduces)]
     names += [(c.key_path("artifact"), "artifact", c.artifact) for c in suite.compare]
     names += [(f"claims.{name}", "claim", name) for name in suite.claims]
@@ -46,11 +66,11 @@ def check_suite(suite: Suite, path: Path) -> Paper:
     names += [(f"protocols.{k}", "protocol", name) for k, name in suite.protocols.items()]
     for i, figure in enumerate(suite.figures):
         names += [(f"figures.{i}.artifact", "artifact", name) for name in figure.artifacts]
-    for key_path, kind, name in names:
-        try:
-            getattr(paper, kind)(name)
-        except PublishedError as error:
-            raise SuiteError(f"{path}: {key_path}: {error}") from None
+    return names
+
+
+def _check_tolerances(suite: Suite, paper: Paper, path: Path) -> None:
+    """Every comparison has a tolerance."""
     for comparison in suite.compare:
         try:
             tolerance_of(
@@ -63,11 +83,6 @@ def check_suite(suite: Suite, path: Path) -> Paper:
             )
         except PublishedError as error:
             raise SuiteError(f"{path}: {comparison.key_path('metric')}: {error}") from None
-    _check_row_keys(suite, paper, path)
-    _check_artifact_rows(suite, paper, path)
-    _check_names(suite, path)
-    _check_baselines(suite, paper, path)
-    return paper
 
 
 def check_chosen(suite: Suite, path: Path, scales: Iterable[Sequence[Cell]]) -> None:
@@ -92,8 +107,7 @@ def check_chosen(suite: Suite, path: Path, scales: Iterable[Sequence[Cell]]) -> 
     cells_of = iter(scales)
     while pending and (cells := next(cells_of, None)) is not None:
         pending = [choice for choice in pending if not choice.finds(cells)]
-    if pending:
-        raise SuiteError(f"{path}: {pending[0].fault()}")
+    raise_all([SuiteError(f"{path}: {choice.fault()}") for choice in pending], SuiteError)
 
 
 class _OwnMetric:
@@ -221,13 +235,15 @@ def _check_names(suite: Suite, path: Path) -> None:
         axes = [*table.rows, table.columns, *table.where]
         named += [(f"tables.{i}", name, settings) for name in axes]
     named += _named_by_figures(suite, settings, metrics)
+    faults = []
     for key_path, name, known in named:
         if name is not None and name not in known:
             rest = choices(name, known)
             for metric, setting in SETTING_OF.items():
                 if name in metric_files(path.parent, setting) and metric in known:
                     rest = f"The number that {setting}: {name} measures is called {metric}."
-            raise SuiteError(f"{path}: {key_path}: found '{name}'. {rest}")
+            faults.append(SuiteError(f"{path}: {key_path}: found '{name}'. {rest}"))
+    raise_all(faults, SuiteError)
 
 
 def _named_by_comparisons(suite: Suite, metrics: list[str], settings: list[str]) -> NamedChecks:

@@ -212,6 +212,11 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
         small({"tables": [{"metric": "mi_lower_bound", "rows": ["K"]}]}),
         "suites/small.yaml: tables.0: title is missing.\n",
     ),
+    "a table with columns by two settings": (
+        small({"compare.0.layout.columns": ["mi_true", "K"]}),
+        "suites/small.yaml: compare.0.layout.columns: names one setting, found 2; put the others "
+        "under rows.\n",
+    ),
     "a table of metrics that have no title": (
         small({"tables": [{"metrics": ["mi_lower_bound"], "rows": ["K"]}]}),
         "suites/small.yaml: tables.0: metrics: 'mi_lower_bound' has no standard title; give title.",
@@ -420,6 +425,46 @@ def test_one_line_and_status_2(workspace: Workspace, name: str) -> None:
     begin = f"bench: {expected}"
     assert answer.err[: len(begin)] == begin
     assert len(answer.err) > len(begin) or begin.endswith("\n")
+
+
+SEVERAL = {
+    "of form": (
+        {"fixed.d": [20], "seeds": [-1], "titel": "x", "title": REMOVED, "figures.0.draw": "line"},
+        ["titel: unknown key. Did you mean 'title'?", "fixed.d: found [20]", "seeds.0: found -1",
+         "figures.0.draw: found 'line'"],
+    ),
+    "of names": (
+        {"fixed.stepps": 3, "grid.taau": [1, 2], "claims.toy-mi-steady.0.over": "KK",
+         "compare.0.metric": "mi"},
+        ["fixed.stepps: unknown key.", "grid.taau: unknown key.", "compare.0.metric: found 'mi'.",
+         "claims.toy-mi-steady.0.over: found 'KK'."],
+    ),
+    "of values": (
+        {"fixed.steps": "many", "fixed.lr": -1, "grid.K": ["x", "y"]},
+        ["fixed.steps: found 'many'", "fixed.lr: found -1", "grid.K: found 'x'"],
+    ),
+    "of choices": (
+        {"figures.0.where": {"K": 99}, "claims.toy-mi-steady.0.where": {"loss": "dcl"}},
+        ["claims.toy-mi-steady.0.where.loss: no cell", "figures.0.where.K: no cell"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_several_mistakes_are_a_line_each(workspace: Workspace, name: str) -> None:
+    changes, expected = SEVERAL[name]
+    workspace.suite(small(changes))
+    answer = workspace.call("plan", "small")
+    assert (answer.status, answer.out) == (2, "")
+    lines = sorted(answer.err.splitlines())
+    assert len(lines) == len(expected), answer.err
+    for line, begin in zip(lines, sorted(expected), strict=True):
+        assert line.startswith(f"bench: suites/small.yaml: {begin}")
+
+
+def test_ten_mistakes_are_enough(workspace: Workspace) -> None:
+    workspace.suite(small({f"wrong{i}": 1 for i in range(30)}))
+    assert workspace.call("plan", "small").err.count("\n") == 10
 
 
 @pytest.mark.parametrize("name", ["nothing excluded", "a check of cells that no scale has"])

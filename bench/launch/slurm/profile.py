@@ -141,7 +141,7 @@ def _checked(values: Any, where: str) -> Profile:
         more = {"slurm": slurm, "elsewhere": elsewhere}
         return Profile.model_validate(given | more, strict=False)
     except ValidationError as error:
-        raise LaunchError(explain(error, Path(where), root=Profile)) from None
+        raise explain(LaunchError, error, Path(where), root=Profile) from None
 
 
 def added_executors() -> list[str]:

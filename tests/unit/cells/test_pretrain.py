@@ -157,7 +157,8 @@ def test_training_has_an_id_of_its_own(change: dict[str, Any]) -> None:
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "method": (
         {"method": "simclrr"},
-        "method 'simclrr' is unknown. Did you mean 'simclr' or 'simco'? `bench methods` lists all ",
+        "method 'simclrr' is unknown. Did you mean 'simclr' or 'simco'? `bench methods` lists all "
+        f"{len(paper_presets())}.",
     ),
     "alpha without eqco": (
         {"alpha": 3.0},
