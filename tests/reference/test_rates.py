@@ -14,7 +14,7 @@ from bench.suites.load import load_suite
 from tests.fakes.paths import REFERENCE, SUITES
 
 POINT = ("optimizer", "batch_size", "tau", "loss")
-METRIC = "warped_knn_top1"
+KNN = ("warped_knn_top1",)
 
 
 def cells_of(suite: str, scale: str = "cpu") -> list[Cell]:
@@ -23,9 +23,17 @@ def cells_of(suite: str, scale: str = "cpu") -> list[Cell]:
 
 
 def best_in(
-    suite: str, point: Sequence[str], searched: Sequence[str], scale: str = "cpu", values: int = 3
+    suite: str,
+    point: Sequence[str],
+    searched: Sequence[str],
+    scale: str = "cpu",
+    *,
+    values: int = 3,
+    metrics: Sequence[str] = KNN,
 ) -> dict[Any, tuple[Any, ...]]:
-    """Return the searched settings with the best mean over seeds at each point of a search.
+    """Return the searched settings with the best mean at each point of a search.
+
+    The mean is over the metrics, the seeds and the settings that are not named.
 
     Each searched setting has the same number of values.
     """
@@ -35,7 +43,8 @@ def best_in(
         known, kept = cell.known, results.find(cell)
         assert kept is not None, f"{suite}: {cell.id} is not exported"
         tried = accuracies[tuple(known[name] for name in point)]
-        tried.setdefault(tuple(known[name] for name in searched), []).append(kept.metrics[METRIC])
+        score = fmean(kept.metrics[name] for name in metrics)
+        tried.setdefault(tuple(known[name] for name in searched), []).append(score)
     assert all(len(tried) == values * len(searched) for tried in accuracies.values())
     return {p: max(tried, key=lambda t: fmean(tried[t])) for p, tried in accuracies.items()}
 
@@ -62,8 +71,9 @@ def test_memory_banks_have_the_rates_of_their_searches() -> None:
     best = best_in("search-bank", ["method"], ["bank_rate", "base_lr"])
     constant = best_in("search-bank-constant", ["method"], ["base_lr"])
     assert len(best) == len(constant) == 2
-    for number in (1, 2, 4, 7, 8, 9):
-        for cell in cells_of(f"mutual-information-figure-{number}"):
+    suites = {n: f"mutual-information-figure-{n}" for n in (1, 2, 4, 7, 8, 9)}
+    for number, suite in (suites | {0: "mutual-information-table-1"}).items():
+        for cell in cells_of(suite):
             known = cell.known
             if known["normaliser"] == "constant":
                 rates = (0.5, *constant[known["method"],])
@@ -80,3 +90,21 @@ def test_losses_with_a_queue_have_the_rates_of_their_search() -> None:
     assert len(best) == 2
     for cell in cells_of("dcl-table-5"):
         assert (cell.known["base_lr"],) == best[cell.known["loss"],], cell.settings
+
+
+def test_classifiers_on_digits_have_the_rates_of_their_search() -> None:
+    """A loss's score is its mean over right labels and the largest share of wrong ones."""
+    best = best_in("search-classifier", ["loss"], ["base_lr"], values=7, metrics=("test_top1",))
+    assert len(best) == 2
+    for cell in cells_of("dual-temperature-table-2"):
+        assert (cell.known["base_lr"],) == best[cell.known["loss"],], cell.settings
+
+
+def test_clip_has_the_rates_of_its_search() -> None:
+    """A loss's score is its mean over the small and the large batch, and both directions."""
+    point, metrics = ["loss", "learned_tau"], ("image_to_text_top1", "text_to_image_top1")
+    best = best_in("dcl-clip", point, ["lr"], "search", metrics=metrics)
+    assert len(best) == 4
+    for cell in cells_of("dcl-clip"):
+        key = cell.known["loss"], cell.known["learned_tau"]
+        assert (cell.known["lr"],) == best[key], cell.settings
