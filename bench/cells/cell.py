@@ -242,7 +242,8 @@ class Cell(Record, ABC):
     @classmethod
     def setting_names(cls) -> list[str]:
         """Return the names of settings that a suite may set, except the seed."""
-        return [k for k in cls.model_fields if k not in (*NOT_SET, "seed")]
+        left_out = {*NOT_SET, "seed"}
+        return [k for k in cls.model_fields if k not in left_out]
 
 
 def too_much(cell: Cell) -> str | None:
@@ -286,11 +287,9 @@ def varied_settings(cells: Sequence[Cell]) -> list[str]:
 
 def around_seed(fields: dict[str, Any]) -> tuple[str, str]:
     """Return the canonical JSON of the fields before and after the seed."""
-    before, behind = (
-        _CANONICAL.encode({k: v for k, v in fields.items() if is_there(k)})
-        for is_there in ("seed".__gt__, "seed".__lt__)
-    )
-    return f'{before[:-1]},"seed":', f",{behind[1:]}"
+    ordered = _CANONICAL.encode(fields | {"seed": [[]]})  # which no field is
+    before, _, behind = ordered.partition('"seed":[[]]')
+    return f'{before}"seed":', behind
 
 
 def id_with_seed(canonical: tuple[str, str], seed: int) -> str:

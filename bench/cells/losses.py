@@ -115,8 +115,10 @@ def loss_named(name: str) -> Loss:
 
 
 def _known(name: str, info: ValidationInfo) -> str:
+    if name in LOSSES:
+        return name
     of_cell: dict[str, Any] = getattr(info, "data", None) or {}
-    if name not in LOSSES and of_cell.get("loss_file") is None:
+    if of_cell.get("loss_file") is None:
         raise ValueError(f"loss '{name}' is unknown. {choices(name, list(LOSSES))}")
     return name
 

@@ -295,6 +295,8 @@ class Belongs(NamedTuple):
         """Return whether the setting is present if required, and null if it does not apply."""
         if settings[name] is not None:
             return self.has_meaning(settings)
+        if not self.or_with:  # nearly all rules, and each is asked of each cell
+            return settings.get(self.other) not in self.needed
         return not any([settings.get(rule.other) in rule.needed for rule in self.alternatives])
 
     def message(self, name: str) -> str:

@@ -1,5 +1,6 @@
 """YAML input: size, encoding, YAML 1.2 numbers and duplicate keys."""
 
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -146,8 +147,11 @@ def _check_depth(text: str) -> None:
 
 def yaml_files(folder: Path) -> list[Path]:
     """Return the YAML files of a folder sorted by name; empty if the folder does not exist."""
-    files = sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")])
-    return [path for path in files if path.is_file()]
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.endswith((".yaml", ".yml")))
+    except OSError:
+        return []
+    return [path for name in names if (path := folder / name).is_file()]
 
 
 def _one_line(fault: yaml.YAMLError) -> str:
