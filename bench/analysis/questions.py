@@ -12,6 +12,7 @@ from bench.analysis.others import (
     seen_by_others,
     why_uncounted,
 )
+from bench.analysis.verdicts import ClaimVerdict
 from bench.papers.printed_checks import printed_check
 from bench.papers.questions import Question
 from bench.record import Json
@@ -50,7 +51,7 @@ class EffectRow:
     low: float | None = None  # of the 95 % interval; None: single runs, or none is known
     high: float | None = None
     remark: str = ""  # "worst of 9 comparisons", or in what else the two sides differ
-    says: str = ""  # of others yes or no, where it counts; here the verdict
+    says: str = ""  # of others yes or no, where it counts; here the verdict, with why it is open
     uncounted: str = ""  # of others that count neither way: contrast, other data, within the noise
     links: tuple[str, ...] = ()
     settings: Json = field(default_factory=dict)  # of both sides
@@ -234,12 +235,14 @@ def _here(question: Question, suite: Suite, claim: str, ours: Sequence[Ours]) ->
             takes = question.takes(r["paper"], r["claim"], r["check"]["where"])
             if r["claim"] == claim and takes and r["judged"] and r["effect"] is not None:
                 of = f"worst of {r['groups']} comparisons, " if r["groups"] > 1 else ""
+                open_ = r["verdict"] == ClaimVerdict.CANNOT_TELL and r["why"]
                 rows.append(
                     EffectRow(
                         HERE, f"{suite.name} {scale.scale}", f"{suite.paper}/{claim}",
                         _what(r["subject"]), scale.words, metric_words(r["check"]["metric"]),
                         r["unit"], r["effect"], r["low"], r["high"], f"{of}n = {r['n']}",
-                        r["verdict"], settings=dict(r["check"]["where"]),
+                        f"{r['verdict']}: {r['why']}" if open_ else r["verdict"],
+                        settings=dict(r["check"]["where"]),
                     )
                 )  # fmt: skip
     return rows

@@ -12,15 +12,17 @@ from bench.cells.baseline import without_baselines
 from bench.cli.claims import judged_scales
 from bench.cli.evidence import results_in
 from bench.cli.options import AsJson, answer
-from bench.cli.selection import of_sound_suites
+from bench.cli.selection import choose, of_sound_suites
 from bench.cli.terminal import print_line, print_rows
 from bench.cli.workspace import Workspace
 from bench.papers.questions import Question, question_named
 from bench.papers.questions import questions as all_questions
+from bench.report.measured import best_lines
 from bench.report.scale_words import scale_words
 from bench.report.tables import Entry
 from bench.suites.expand import expand
 from bench.suites.load import known_suites, load_suite
+from bench.suites.stand_in import with_stand_ins
 from bench.suites.suite import Suite
 
 
@@ -39,7 +41,8 @@ def questions(
     if name is None:
         answer([one.record() for one in found], lambda _: print_questions(found), as_json)
     else:
-        answer(found[0].record(), lambda _: print_findings(found[0]), as_json)
+        best = [] if as_json else map_lines(found[0].question, context.obj)
+        answer(found[0].record(), lambda _: print_findings(found[0], best), as_json)
 
 
 def describe_questions(workspace: Workspace, name: str | None) -> list[Findings]:
@@ -85,8 +88,17 @@ def print_questions(found: Sequence[Findings]) -> None:
     print_line("`bench questions NAME` shows every effect.")
 
 
-def print_findings(found: Findings) -> None:
-    """Print the summary of a question and each effect."""
+def map_lines(question: Question, workspace: Workspace) -> list[str]:
+    """Return where the question's map has its largest values; empty without results of it."""
+    if question.map not in known_suites(workspace.suites):
+        return []
+    selection = choose(workspace, str(question.map))
+    done = results_in(workspace).finished(without_baselines(selection.cells))
+    return best_lines(with_stand_ins(selection.suite, selection.scale), done)
+
+
+def print_findings(found: Findings, best: Sequence[str] = ()) -> None:
+    """Print the summary of a question, each effect, and lines of its map."""
     print_line(found.question.question)
     for sentence in found.sentences:
         print_line(sentence, indent="    ")
@@ -102,5 +114,7 @@ def print_findings(found: Findings) -> None:
         print_rows("", heads, rows)
     if found.question.map:
         print_line(f"`bench show {found.question.map}` prints the effect over more settings.")
+    for line in best:
+        print_line(line, indent="    ")
     for place in dict.fromkeys(row.who for row in found.rows if row.kind == "here"):
         print_line(f"`bench show {' --scale '.join(place.split())}` prints each setting's values.")

@@ -11,7 +11,13 @@ from bench.cli.options import AsJson, AtScale, Changes, Matching, SeedList, Suit
 from bench.cli.selection import Selection, select
 from bench.cli.terminal import print_doubts, print_line, print_table
 from bench.record import Json
-from bench.report.measured import made_tables, measured_records, measured_table, shown_tables
+from bench.report.measured import (
+    best_lines,
+    made_tables,
+    measured_records,
+    measured_table,
+    shown_tables,
+)
 from bench.results.fitness import Failed
 from bench.results.reader import Done
 from bench.suites.metric_words import metric_words
@@ -146,6 +152,8 @@ def print_measured(
         print()
         print_table(table)
     print()
+    for line in best_lines(with_stand_ins(selection.suite, selection.scale), done):
+        print_line(line)
     if left_out:
         print_line(f"{left_out} more tables: `{selection.command('show')}`")
     print_doubts(done)

@@ -1,5 +1,6 @@
 """Elements of curves: means with intervals, single seeds, unlabelled lines and baselines."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -20,12 +21,23 @@ TIE = 0.02  # of the values' span: lines nearer than that hide each other
 WIDTHS = (1.2, 3.2)  # of lines that hide each other, the uppermost first
 ROOM_COLUMNS = ("floor", "floor is", "ceiling")
 DOTTED, DASH_DOTTED = (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5))
+_NUMBER = re.compile(r"(\d+(?:\.\d+)?(?:e[-+]?\d+)?)")
 Item = TypeVar("Item")
 
 
 def ordered(values: Iterable[Any]) -> list[Any]:
-    """Return the distinct values, numbers before text."""
-    return sorted(set(values), key=lambda value: (isinstance(value, str), value))
+    """Return the distinct values: numbers, then text, in which numbers count as such.
+
+    `K = 8` is before `K = 256`.
+    """
+    return sorted(set(values), key=_order)
+
+
+def _order(value: Any) -> tuple[bool, Any]:
+    if not isinstance(value, str):
+        return False, value
+    parts = _NUMBER.split(value)  # text and numbers in turn
+    return True, [float(part) if i % 2 else part for i, part in enumerate(parts)]
 
 
 def evenly(items: Sequence[Item], few: int) -> list[Item]:

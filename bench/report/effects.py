@@ -79,7 +79,7 @@ def effects_table(effects: Sequence[ComparedEffect]) -> Table | None:
         for i, row in enumerate(rows)
     ]
     name, title = slug(f"effects {rows[0].artifact}"), _title(rows[0], one)
-    return Table(name, title, heads, lines, _notes(rows))
+    return Table(name, title, heads, lines, [])
 
 
 def other_data_table(effects: Sequence[OtherEffect]) -> Table:
@@ -100,12 +100,6 @@ def other_data_table(effects: Sequence[OtherEffect]) -> Table:
     ]
     title = "Effects on other data sets than the published numbers: no verdict"
     return Table(slug(OTHER_DATA), title, [*heads, "related to"], lines)
-
-
-def _notes(rows: Sequence[ComparedEffect]) -> list[str]:
-    """Return why nothing can be told of effects, once each."""
-    reasons = dict.fromkeys((row.scale, row.why) for row in rows if row.why)
-    return [f"{Verdict.CANNOT_TELL} at scale {scale}: {why}" for scale, why in reasons]
 
 
 def _replaced(row: ComparedEffect) -> str:
@@ -140,7 +134,8 @@ def _published(row: ComparedEffect) -> Entry:
 def _measured(row: ComparedEffect, decimals: int) -> list[Entry]:
     """Return the measured effect, its seeds, the minimum detectable one, and the verdict."""
     estimate, smallest = row.measured, row.smallest_effect
-    verdict = Entry(str(row.verdict or ""))
+    found, why = row.judged
+    verdict = Entry(f"{found}: {why}" if found == Verdict.CANNOT_TELL and why else str(found or ""))
     if estimate is None:
         return [Entry(""), Entry(""), Entry(""), verdict]
     text = signed(estimate.mean, decimals)

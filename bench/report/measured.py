@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from statistics import fmean
 from typing import Any
 
 from bench.analysis.compare import gain_bases
@@ -25,10 +26,13 @@ from bench.report.tables import (
 )
 from bench.results.fitness import Failed, failed_text
 from bench.results.reader import Done, Finished
+from bench.suites.metric_words import metric_words
 from bench.suites.suite import MeasuredTable, Suite
+from bench.text import value_text
 
 NO_ROOM = "{}, untrained network and network with labels: not computed yet"
 MOST_COLUMNS = 8  # of a table that no suite lays out
+LEAST_COLUMNS = 3  # of a setting whose best value is named
 LEAST_SEEDS = 3  # of an interval; of fewer the lowest and the highest are reported
 
 
@@ -53,6 +57,13 @@ class Found:
         """The lower end that the table shows: of the interval, or the lowest of too few seeds."""
         shown = self.interval if len(self.values) >= LEAST_SEEDS else None
         return min(self.values) if shown is None or shown.low is None else shown.low
+
+    @property
+    def words(self) -> str:
+        """The mean with its 95 % interval, or of too few seeds with the lowest and highest."""
+        shown = self.interval if len(self.values) >= LEAST_SEEDS else None
+        high = max(self.values) if shown is None or shown.high is None else shown.high
+        return f"{fmean(self.values):.1f} [{self.low:.1f}, {high:.1f}]"
 
     def entry(self, decimals: int) -> Entry:
         """Return the mean with its interval, gain and mark, and the number of failed cells."""
@@ -196,6 +207,35 @@ def measured_table(
     notes = gain_note(asked.baseline)
     notes += _notes(asked.metric, list(found.values()), rooms) if rooms else []
     return Table(slug(asked.title), title, [*asked.rows, *heads], rows, notes)
+
+
+def best_lines(suite: Suite, done: Done) -> list[str]:
+    """Return where along a numeric setting each row's accuracy is largest, one line per row.
+
+    Only tables of accuracies, in a suite without a paper, whose columns have at least LEAST_COLUMNS
+    numbers give lines. Marked numbers are left out.
+
+    Args:
+        suite: the suite with the scale's replacements (`with_stand_ins`).
+        done: its finished cells, without baselines.
+    """
+    cells = [cell for cell, _ in done]
+    rows: dict[tuple[Any, ...], list[tuple[Any, Found]]] = {}
+    for asked, table in zip(suite.tables, own_tables(suite, cells), strict=True):
+        if suite.paper is None and asked.columns and asked.metric.endswith("_top1"):
+            for key, one in _found(table, done, "", ()).items():
+                if one.values and not one.doubts and isinstance(key[-1], int | float):
+                    named = tuple(map(value_text, key[: len(asked.rows)]))
+                    rows.setdefault((asked.columns, asked.metric, *named), []).append(
+                        (key[-1], one)
+                    )
+    lines = []
+    for (column, metric, *labels), found in rows.items():
+        if (count := len({at for at, _ in found})) >= LEAST_COLUMNS:
+            at, best = max(found, key=lambda item: fmean(item[1].values))
+            where = f"best {metric_words(metric)} at {column} {value_text(at)}"
+            lines.append(f"{', '.join(labels)}: {where}, {best.words} % (of {count} values)")
+    return lines
 
 
 def _notes(metric: str, found: Sequence[Found], rooms: Rooms) -> list[str]:

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure as Canvas
 from bench.cells.cell import Cell
 from bench.figures.frames import chosen_by, with_all_lines
 from bench.figures.layout import place_ticks, widen
+from bench.figures.marks import ordered
 from bench.figures.panels import can_be_drawn, draw_figure
 from bench.figures.style import styles
 from bench.papers.reader import NO_PAPER, load_paper
@@ -396,3 +397,16 @@ def test_a_history_of_one_line_of_several_is_not_drawn() -> None:
     assert not can_be_drawn(figure, cells, done[:1])
     assert can_be_drawn(figure, cells, done)
     assert can_be_drawn(figure, [cells[0]], done[:1])  # nothing more was to be compared
+
+
+def test_numbers_in_the_names_of_lines_and_panels_are_ordered_as_numbers() -> None:
+    names = [
+        "K = 8, loss = dcl",
+        "K = 8, loss = eqco",
+        "K = 16",
+        "K = 256",
+        "lr = 1e-06",
+        "lr = 0.1",
+    ]
+    assert ordered(reversed(names)) == names
+    assert ordered(["none", 256, "K", 8, 0.5, 8]) == [0.5, 8, 256, "K", "none"]

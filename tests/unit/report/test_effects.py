@@ -99,14 +99,13 @@ def test_all_formats_take_the_table() -> None:
     assert "\\addlinespace" not in alone  # groups of one row each
 
 
-def test_why_nothing_can_be_told_stands_below_once() -> None:
+def test_why_nothing_can_be_told_stands_beside_it() -> None:
     rows = of_artifact(effects("dcl-table-1", "cifar", knn), "table-1-cifar10", "knn_top1")
     table = effects_table([replace(row, why="too little headroom") for row in rows[:2]] + rows[2:])
     assert table is not None
-    assert table.notes == ["cannot tell at scale cifar: too little headroom"]
     at = table.heads.index("verdict")
     assert [row[at].text for row in table.rows[:3]] == [
-        "cannot tell",
-        "cannot tell",
+        "cannot tell: too little headroom",
+        "cannot tell: too little headroom",
         "smaller",
     ]

@@ -6,7 +6,7 @@ import pytest
 
 from bench.cells import CELLS
 from bench.report.formats import to_markdown
-from bench.report.measured import Found, measured_table, own_tables
+from bench.report.measured import Found, best_lines, measured_table, own_tables
 from bench.results.reader import Finished
 from bench.suites.load import load_suite
 from bench.suites.suite import MeasuredTable
@@ -103,3 +103,20 @@ def test_the_lower_end_is_the_one_that_the_table_shows() -> None:
     """Of two seeds the lower; of three the end of the interval, which lies below all of them."""
     assert Found([], [71.5, 76.3], []).low == 71.5
     assert Found([], [70.0, 71.0, 72.0], []).low == pytest.approx(71 - 4.303 / 3**0.5, abs=1e-3)
+
+
+def test_a_map_says_where_each_row_is_best() -> None:
+    """A row has one line, whatever other settings go with the column's values."""
+    tops = {("dcl", 0.1): 50, ("dcl", 0.2): 70, ("dcl", 0.5): 60, ("infonce", 0.1): 80}
+    cells = [
+        small_cell(loss=loss, tau=tau, epochs=2 + (tau == 0.2), seed=seed)
+        for loss, tau in tops
+        for seed in (0, 1, 2)
+    ]
+    done = [(c, Finished({"knn_top1": tops[c.loss, c.settings["tau"]] + 2.0 * c.seed}, {})) for c in cells]
+    asked = ASKED.model_copy(update={"columns": "tau"})
+    suite = load_suite(SUITES / "map-temperature.yaml").model_copy(update={"tables": [asked]})
+    assert best_lines(suite, list(done)) == [
+        "dcl: best kNN at tau 0.2, 72.0 [67.0, 77.0] % (of 3 values)"
+    ]
+    assert best_lines(suite.model_copy(update={"paper": "dcl"}), list(done)) == []
