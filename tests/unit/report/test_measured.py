@@ -113,7 +113,10 @@ def test_a_map_says_where_each_row_is_best() -> None:
         for loss, tau in tops
         for seed in (0, 1, 2)
     ]
-    done = [(c, Finished({"knn_top1": tops[c.loss, c.settings["tau"]] + 2.0 * c.seed}, {})) for c in cells]
+    done = [
+        (c, Finished({"knn_top1": tops[c.loss, c.settings["tau"]] + 2.0 * c.seed}, {}))
+        for c in cells
+    ]
     asked = ASKED.model_copy(update={"columns": "tau"})
     suite = load_suite(SUITES / "map-temperature.yaml").model_copy(update={"tables": [asked]})
     assert best_lines(suite, list(done)) == [
