@@ -226,7 +226,7 @@ def _refuse_empty(words: list[str]) -> None:
         is_given = word.startswith("--") and "=" in word
         name = option if is_given else before
         if name not in MAY_BE_EMPTY and (word == "" or (is_given and not value)):
-            raise BenchError(f"{name}: an empty word follows; is a variable of the shell not set?")
+            raise BenchError(f"{name}: an empty argument follows; is a shell variable unset?")
 
 
 def _write_any_letter() -> None:

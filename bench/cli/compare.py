@@ -105,7 +105,7 @@ def describe_drift(here: Path, there: Path, cells: Sequence[Cell] | None = None)
     only = None if cells is None else [(cell.experiment, cell.id) for cell in cells]
     record = moved(Results(here), Results(there), only).record()
     if not (record["same"] or record["moved"] or record["only_here"] or record["only_there"]):
-        raise NothingMeasured(f"{here}, {there}: neither holds a finished cell to compare")
+        raise NothingMeasured(f"{here}, {there}: neither has a finished cell to compare")
     return record
 
 
@@ -150,9 +150,9 @@ def print_effects(evidence: Evidence) -> None:
         print()
         print_table(other_data_table(other))
     if not beside and not other and evidence.all_effects:
-        print(f"no published effect has a measured one at scale {evidence.scale}")
+        print(f"no published effect was measured at scale {evidence.scale}")
     elif not evidence.all_effects:
-        print("the suite names no baseline, so its published rows have no effects")
+        print("the suite has no baseline, so no effects can be computed from its published rows")
     print_others(effect_lines(evidence.effects), evidence.suite.name)
 
 
@@ -183,7 +183,7 @@ def _print_values(evidence: Evidence) -> None:
         print_table(table)
     print()
     if left_out := [table.title for table in tables if table not in beside]:
-        print_line(f"nothing measured beside the printed values of: {'; '.join(left_out)}")
+        print_line(f"nothing was measured for the published values of: {'; '.join(left_out)}")
     print_line(LEGEND)
     print_line(summary_line(evidence.compared))
     for note in tolerance_lines(evidence.compared):

@@ -23,7 +23,7 @@ def print_plan(record: Json) -> None:
     cells = record["cells"]
     print_line(f"{record['title']} ({record['protocol']}: {record['what']})")
     if not cells:
-        print_line("no cells: there are fewer trainings than parts")
+        print_line("no cells in this part: there are fewer trainings than parts")
         return
     points = _points(cells)
     names = _telling_axes(points, len(cells))

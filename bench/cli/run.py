@@ -162,7 +162,7 @@ def run_selections(chosen: Sequence[Selection], options: RunOptions, data: Path)
     options.check()
     if table_files(chosen[0].results):
         raise BenchError(
-            f"{chosen[0].results}: holds exported tables, where nothing is computed; "
+            f"{chosen[0].results}: holds exported tables, and `run` does not write there; "
             f"`{chosen[0].command('run')}` counts their cells as done and computes the others in "
             f"{beside_tables(chosen[0].workspace).results}"
         )

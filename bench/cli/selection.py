@@ -342,8 +342,8 @@ def _seeds(text: str | None) -> list[int] | None:
     ranges = [range(int(match[1]), int(match[2] or match[1]) + 1) for match in found if match]
     if len(ranges) < len(found) or not all(0 < len(seeds) <= MOST_SEEDS for seeds in ranges):
         raise BenchError(
-            f"--seeds {text}: expected whole numbers of at most 15 digits, or rising ranges of at "
-            f"most {MOST_SEEDS} of them, with commas between: 0,1,2 or 0-4,7"
+            f"--seeds {text}: expected whole numbers or rising ranges, such as 0,1,2 or 0-4,7; a "
+            f"number has at most 15 digits, a range at most {MOST_SEEDS} seeds"
         )
     return list(dict.fromkeys(chain.from_iterable(ranges)))
 

@@ -69,7 +69,7 @@ def suites(
     is_filtered = bool(search or paper or dataset or scale)
     if name is not None:
         if is_filtered or every:
-            raise BenchError("a name chooses one suite: leave the other filters out")
+            raise BenchError("a name selects one suite: leave out the other filters")
         record = describe_suite(context.obj, name, had(have))
         answer([record], lambda _: print_suite(record, context.obj), as_json)
         return
@@ -98,7 +98,7 @@ def schema(
         BenchError: the kind of file is unknown.
     """
     if of not in SCHEMAS:
-        raise BenchError(f"schema {of}: no such files. {choices(of, list(SCHEMAS))}")
+        raise BenchError(f"schema {of}: unknown kind of file. {choices(of, list(SCHEMAS))}")
     print(json.dumps(SCHEMAS[of](context.obj.suites), indent=1))
 
 

@@ -46,7 +46,7 @@ class ComparisonBlock(RowsAndCells):
             if gains:
                 raise ValueError("gain_over, baseline: a printed gain is an effect already")
             if self.argmax or self.std_over:
-                raise ValueError("baseline: not with argmax or std_over, which are no metric")
+                raise ValueError("baseline: cannot be combined with argmax or std_over")
         return self
 
     @model_validator(mode="after")
@@ -64,7 +64,7 @@ class ComparisonBlock(RowsAndCells):
                 f"artifacts x metrics x cases are {count}; at most {MOST_COMPARISONS} are allowed"
             )
         if isinstance(self.metrics, dict) and self.reading is not None:
-            raise ValueError("reading: stands under metrics too; keep one of them")
+            raise ValueError("reading: is given under metrics too; keep one of them")
         return self
 
 

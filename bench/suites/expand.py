@@ -155,7 +155,7 @@ class ResolvedGrid:
             rest = " and ".join(name for name in names if name not in taken)
             if given and rest:
                 raise SuiteError(
-                    f"--set {given[0]}: the suite couples it with {rest}; set them too"
+                    f"--set {given[0]}: the suite varies it together with {rest}: set {rest} too"
                 )
             axes += [] if given else [points]
         return replace(
@@ -216,7 +216,7 @@ def expand(
     else:
         _check_distinct(cells, grids[0], path)
     if not cells:
-        raise SuiteError(f"{path}: scale '{scale}': no cell is left by --where and exclude")
+        raise SuiteError(f"{path}: scale '{scale}': --where and exclude leave no cell")
     baselines: list[Cell] = []
     if chosen.baselines is not None and not changes:
         asked = BASELINES if kinds is None else [kind for kind in kinds if kind is not None]
@@ -300,7 +300,9 @@ def check_exclusions(suite: Suite, path: Path) -> None:
             left_out[place] = left_out.get(place, False) or grid.excludes(rule)
     for place, any_point in left_out.items():
         if not any_point:
-            raise SuiteError(f"{path}: {place}: leaves nothing out: no point has these values")
+            raise SuiteError(
+                f"{path}: {place}: excludes nothing: no configuration has these values"
+            )
 
 
 def check_sizes(values: Sequence[Scalar], key_path: str) -> None:
@@ -338,7 +340,7 @@ def _shared_settings(suite: Suite, path: Path) -> Placed:
     shared: Placed = {k: (v, f"fixed.{k}") for k, v in suite.fixed.items()}
     for name, assumption in suite.assumed.items():
         if name in shared:
-            raise SuiteError(f"{path}: assumed.{name}: stands under fixed too; keep one of them")
+            raise SuiteError(f"{path}: assumed.{name}: is given under fixed too; keep one of them")
         shared[name] = (assumption.value, f"assumed.{name}.value")
     return shared
 
@@ -386,7 +388,9 @@ def _block_settings(
         for name, always in axis.names().items():
             other = taken.get(name) or (fixed[name][1] if always and name in fixed else None)
             if other:
-                raise SuiteError(f"{path}: {axis.place}.{name}: is {other} too; keep one")
+                raise SuiteError(
+                    f"{path}: {axis.place}.{name}: is given as {other} too; keep one of the two"
+                )
             taken[name] = f"{axis.place}.{name}"
     return fixed, axes
 
@@ -406,7 +410,8 @@ def _replaced(axes: list[GridAxis], new: GridAxis, names: list[str], path: Path)
     if _is_of_grid(new):  # takes the place of an axis of one setting
         if hit and len(axes[hit[0]].names()) > 1:
             raise SuiteError(
-                f"{path}: {new.place}.{next(iter(given))}: is coupled with others by points"
+                f"{path}: {new.place}.{next(iter(given))}: is set together with other settings "
+                "under points; change it there"
             )
         if hit:
             return [GridAxis(new.place, points) if i == hit[0] else a for i, a in enumerate(axes)]
@@ -450,7 +455,7 @@ def _check_distinct(cells: Sequence[Cell], grid: ResolvedGrid, path: Path) -> No
         if cell.id in seen:
             names = [name for points in grid.axes for name in GridAxis("", points).names()]
             twice = value_text({name: cell.settings.get(name) for name in names})
-            raise SuiteError(f"{path}: two points are one cell: {twice}")
+            raise SuiteError(f"{path}: two configurations give the same cell: {twice}")
         seen.add(cell.id)
 
 

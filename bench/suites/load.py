@@ -145,14 +145,12 @@ class SuiteFile(SuiteBase):
     @model_validator(mode="after")
     def _its_parts_agree(self) -> Self:
         if self.scale not in self.scales:
-            raise ValueError(
-                f"scale: '{self.scale}' is none of the scales {', '.join(self.scales)}"
-            )
+            raise ValueError(f"scale: no scale '{self.scale}'; there are {', '.join(self.scales)}")
         named = "reproduces" if self.reproduces else "claims" if self.claims else None
         if named and self.paper is None:
-            raise ValueError(f"{named}: belongs to a paper, and the key paper names none")
+            raise ValueError(f"{named}: needs the key paper, which names the paper")
         if self.paper is not None and named is None:
-            raise ValueError("reproduces: a suite with a paper names artifacts or claims")
+            raise ValueError("reproduces: a suite with a paper lists artifacts here, or has claims")
         return self
 
     def checks(self) -> dict[str, list[Check]]:

@@ -708,8 +708,8 @@ def test_nothing_is_computed_in_a_folder_of_exported_tables(
     folder = f" --results {other}" if tables == "results" else ""
     assert (answer.status, answer.err) == (
         2,
-        f"bench: {tables}: holds exported tables, where nothing is computed; `bench{folder} run "
-        f"small --scale tiny --where K=8 --where mi_true=2 --seeds 0 --have {tables}` counts "
+        f"bench: {tables}: holds exported tables, and `run` does not write there; `bench{folder} "
+        f"run small --scale tiny --where K=8 --where mi_true=2 --seeds 0 --have {tables}` counts "
         f"their cells as done and computes the others in {other}\n",
     )
     assert len(list((workspace.root / tables).iterdir())) == 1
@@ -738,7 +738,7 @@ def test_an_empty_word_is_not_the_current_folder(
 ) -> None:
     before = sorted(workspace.root.rglob("*"))
     answer = workspace.call(*words)
-    told = f"bench: {name}: an empty word follows; is a variable of the shell not set?\n"
+    told = f"bench: {name}: an empty argument follows; is a shell variable unset?\n"
     assert (answer.status, answer.out, answer.err) == (2, "", told)
     assert sorted(workspace.root.rglob("*")) == before
 

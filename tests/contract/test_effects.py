@@ -106,10 +106,10 @@ def test_exported_tables_have_the_effects_of_their_cells(measured: Workspace) ->
 def test_without_results_or_baselines_it_says_so(measured: Workspace) -> None:
     answer = measured.call("compare", NAME, "--scale", "paper", "--effects")
     first, second, *_ = answer.out.splitlines()
-    assert (answer.status, first) == (3, "no published effect has a measured one at scale paper")
+    assert (answer.status, first) == (3, "no published effect was measured at scale paper")
     assert second.startswith("By others, dcl/table-1-imagenet1k: ")
     answer = measured.call("compare", "small", "--effects")
-    told = "the suite names no baseline, so its published rows have no effects\n"
+    told = "the suite has no baseline, so no effects can be computed from its published rows\n"
     assert (answer.status, answer.out) == (3, told)
 
 

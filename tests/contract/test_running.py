@@ -201,7 +201,7 @@ def test_logs_of_a_cell_that_runs(begun: Workspace, monkeypatch: pytest.MonkeyPa
     [
         (("x",), "cell x: an id has 16 characters of 0-9 and a-f; give at least the first"),
         (("0" * 16,), f"cell {'0' * 16}: none of that id was begun in results; "),
-        (("",), "logs: an empty word follows"),
+        (("",), "logs: an empty argument follows"),
         (("0", "--follow", "--json"), "--follow prints records as they come; --json prints one"),
     ],
 )

@@ -269,7 +269,10 @@ def test_settings_may_be_set_and_such_cells_belong_to_no_suite(workspace: Worksp
         (["--set", "stepps=3"], "--set stepps: unknown setting. Did you mean 'steps'? Allowed "),
         (["--set", "steps"], "--set steps: expected one SETTING=VALUE[,VALUE...], such as K=64"),
         (["--set", "steps=x"], "--set steps: found 'x', expected a whole "),
-        (["--set", "loss=eqco"], "--set loss: the suite couples it with alpha; set them too\n"),
+        (
+            ["--set", "loss=eqco"],
+            "--set loss: the suite varies it together with alpha: set alpha too\n",
+        ),
         (
             ["--set", "steps=3", "--limit-gpu-hours", "1"],
             "--limit-gpu-hours chooses cells by the claims that need them, and cells of --set ",

@@ -101,7 +101,7 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "a row that resolves to another one": (
         TWO_NAMES_OF_ONE,
-        "suites/small.yaml: two points are one cell: method = moco-v2, tau = 0.2\n",
+        "suites/small.yaml: two configurations give the same cell: method = moco-v2, tau = 0.2\n",
     ),
     "a figure's name that no file can have": (
         small({"figures.0.name": "x" * 101}),
@@ -122,19 +122,19 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "a setting twice": (
         small({"assumed.lr": {"value": 1.0, "why": "plain"}}),
-        "suites/small.yaml: assumed.lr: stands under fixed too; keep one of them\n",
+        "suites/small.yaml: assumed.lr: is given under fixed too; keep one of them\n",
     ),
     "an axis that is fixed": (
         small({"grid.lr": [1.0]}),
-        "suites/small.yaml: grid.lr: is fixed.lr too; keep one\n",
+        "suites/small.yaml: grid.lr: is given as fixed.lr too; keep one of the two\n",
     ),
     "a row that fixes what is fixed": (
         small({"points": [{"lr": 1.0}]}),
-        "suites/small.yaml: points.lr: is fixed.lr too; keep one\n",
+        "suites/small.yaml: points.lr: is given as fixed.lr too; keep one of the two\n",
     ),
     "a setting in a row and in the grid": (
         small({"points.0.K": 8}),
-        "suites/small.yaml: points.K: is grid.K too; keep one\n",
+        "suites/small.yaml: points.K: is given as grid.K too; keep one of the two\n",
     ),
     "columns in place of rows": (
         small({"zip": [{"loss": ["infonce", "eqco"], "alpha": [None, 512]}]}),
@@ -237,7 +237,7 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "artifacts without a paper": (
         small({"paper": REMOVED}),
-        "suites/small.yaml: reproduces: belongs to a paper, and the key paper names none.\n",
+        "suites/small.yaml: reproduces: needs the key paper, which names the paper.\n",
     ),
     "unknown experiment": (
         small({"experiment": "gausian-mi"}),
@@ -261,7 +261,7 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "unknown default scale": (
         small({"scale": "huge"}),
-        "suites/small.yaml: scale: 'huge' is none of the scales tiny, long.\n",
+        "suites/small.yaml: scale: no scale 'huge'; there are tiny, long.\n",
     ),
     "a scale that fixes an axis": (
         small({"scales.tiny.fixed": {"K": 4}}),
@@ -269,7 +269,8 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "a scale with half of a coupled axis": (
         small({"scales.tiny.grid": {"loss": ["eqco"]}}),
-        "suites/small.yaml: scales.tiny.grid.loss: is coupled with others by points\n",
+        "suites/small.yaml: scales.tiny.grid.loss: is set together with other settings under "
+        "points; change it there\n",
     ),
     "unknown setting excluded": (
         small({"exclude": [{"k": 8}]}),
@@ -277,7 +278,7 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "nothing excluded": (
         small({"exclude": [{"K": 8, "mi_true": 2}, {"K": True, "loss": "eqco"}]}),
-        "suites/small.yaml: exclude.1: leaves nothing out: no point has these values\n",
+        "suites/small.yaml: exclude.1: excludes nothing: no configuration has these values\n",
     ),
     "an empty exclusion": (
         small({"exclude": [{}]}),
@@ -303,7 +304,7 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "everything excluded": (
         small({"exclude": [{"K": [8, 16]}]}),
-        "suites/small.yaml: scale 'tiny': no cell is left by --where and exclude\n",
+        "suites/small.yaml: scale 'tiny': --where and exclude leave no cell\n",
     ),
     "another name": (
         to_yaml(small({"name": "other"})),
@@ -550,8 +551,8 @@ def test_a_file_too_large(workspace: Workspace) -> None:
         (("--set", "steps=1:30"), "--set steps: found '1:30', expected a whole"),
         (
             ("--seeds", "0,x"),
-            "--seeds 0,x: expected whole numbers of at most 15 digits, or rising ranges of at "
-            "most 100000 of them, with commas between: 0,1,2 or 0-4,7\n",
+            "--seeds 0,x: expected whole numbers or rising ranges, such as 0,1,2 or 0-4,7; a "
+            "number has at most 15 digits, a range at most 100000 seeds\n",
         ),
         (("--seeds", "4-0"), "--seeds 4-0: expected whole numbers"),
         (("--seeds", "0-100000"), "--seeds 0-100000: expected whole numbers"),

@@ -48,7 +48,7 @@ def test_filters(two: Workspace, words: list[str], found: dict[str, list[str]]) 
         (["--scale", "big"], "--scale big: no suite has it. Allowed here: tiny, long.\n"),
         (["--paper", "dlc"], "no paper 'dlc'. Did you mean 'dcl'? "),
         (["--dataset", "digit"], "--dataset digit: no suite has it. Did you mean 'digits'? "),
-        (["small", "--paper", "eqco"], "a name chooses one suite: leave the other filters out\n"),
+        (["small", "--paper", "eqco"], "a name selects one suite: leave out the other filters\n"),
         (["smal"], "suites: no suite 'smal'. Did you mean 'small'? "),
     ],
 )

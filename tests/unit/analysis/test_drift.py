@@ -215,7 +215,7 @@ def test_the_verb(workspace: Workspace) -> None:
     ("words", "status", "complaint"),
     [
         (("results", "nowhere"), 2, "nowhere: no such results folder; `bench run` makes one"),
-        (("results", "empty"), 3, "results, empty: neither holds a finished cell to compare"),
+        (("results", "empty"), 3, "results, empty: neither has a finished cell to compare"),
         (("small", "digits"), 2,
          "compare small digits: two names are two results folders. Name one suite, or compare "
          "methods with `bench versus`"),

@@ -109,7 +109,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "readings twice": (
         {"artifact": "table-9", "metrics": {"mi_lower_bound": "x"}, "reading": "y"},
-        ": reading: stands under metrics too; keep one of them.",
+        ": reading: is given under metrics too; keep one of them.",
     ),
     "two reductions": (
         TABLE_9 | {"argmax": "K", "cases": [{"gain_over": {"K": 8}}]},
@@ -167,7 +167,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a baseline of a reduction": (
         TABLE_9 | {"argmax": "K", "baseline": {"loss": "infonce"}},
-        ": baseline: not with argmax or std_over, which are no metric.",
+        ": baseline: cannot be combined with argmax or std_over.",
     ),
 }
 
