@@ -10,6 +10,7 @@ from bench.cells.cell import Cell
 from bench.cells.pretrain import EncoderCell
 from bench.cli.selection import check_scales, select
 from bench.cli.workspace import Workspace
+from bench.errors import SuiteError
 from bench.results.store import State, Store
 from bench.suites.expand import expand
 from bench.suites.load import load_suite
@@ -35,6 +36,12 @@ def test_seeds_of_a_point_are_checked_once(checked: Counter[str]) -> None:
     assert len({cell.id for cell in pretrained}) == RATES * len(seeds)
     assert [cell.seed for cell in pretrained] == seeds * RATES
     assert checked["cells"] == RATES
+
+
+def test_a_seed_after_the_first_is_checked_too() -> None:
+    path = SUITES / "eqco-table-9.yaml"  # without baselines, which are checked one by one
+    with pytest.raises(SuiteError, match="seed: found 4294967296, expected a value less than or"):
+        expand(load_suite(path), "quick", path, seeds=[0, 2**32])
 
 
 def test_a_cell_with_another_seed_is_the_cell_of_that_seed() -> None:
