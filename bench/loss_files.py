@@ -215,7 +215,7 @@ def read_loss_file(path: Path, *, method: bool | None = None) -> LossFile:
     name = function_name(path)
     check_ending(path)
     if not _NAME.fullmatch(path.stem) or keyword.iskeyword(name):
-        raise SuiteError(f"{path}: '{path.stem}' names no function: use a-z, 0-9, - and _")
+        raise SuiteError(f"{path}: '{path.stem}' is not a valid name; use a-z, 0-9, - and _")
     code = path.with_suffix(".py")
     module, source = parsed(code, f"; it holds the function of {path}")
     classes = [n for n in module.body if isinstance(n, ast.ClassDef) and n.name == METHOD]

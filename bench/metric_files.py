@@ -94,7 +94,7 @@ def read_metric_file(path: Path, setting: str) -> MetricFile:
         SuiteError: the file is invalid; the message describes the first error.
     """
     if not path.stem.isidentifier() or keyword.iskeyword(path.stem):
-        raise SuiteError(f"{path}: '{path.stem}' names no function: use a-z, 0-9 and _")
+        raise SuiteError(f"{path}: '{path.stem}' is not a valid name; use a-z, 0-9 and _")
     module, source = parsed(path)
     functions = functions_of(module)
     if path.stem not in functions:

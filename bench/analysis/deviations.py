@@ -42,8 +42,8 @@ class Deviation(NamedTuple):
     @property
     def text(self) -> str:
         """The deviation as text."""
-        of = f" ({self.methods})" if self.methods else ""
-        return f"{self.name} {', '.join(self.mine)} instead of {' or '.join(self.papers)}{of}"
+        of = f" (for {self.methods})" if self.methods else ""
+        return f"{self.name} = {', '.join(self.mine)} instead of {' or '.join(self.papers)}{of}"
 
 
 def deviations_of_scale(

@@ -113,7 +113,7 @@ class Footing:
         floor = fmean(room.floor for room in rooms.values())
         names = " or ".join(dict.fromkeys(room.floor_is for room in rooms.values()))
         told = (
-            f"{_family(self._check, where, side, measured)} is not detectably above baseline: "
+            f"{_family(self._check, where, side, measured)} are not detectably above baseline: "
             f"{metric_words(metric)} {floor + lead.mean:.1f}, {names} {floor:.1f}"
         )
         if lead.mean <= 0:
@@ -130,4 +130,4 @@ def _family(check: Check, where: Where, side: Sequence[Cell], measured: Measured
     first, *others = [cell.known for cell in side]
     shared = [n for n in first if all(other.get(n) == first[n] for other in others)]
     settings = where | {n: first[n] for n in without_followers(points) if n in shared}
-    return value_text(settings) or "what was trained"
+    return f"cells with {value_text(settings)}" if settings else "the trained cells"

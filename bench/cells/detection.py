@@ -133,7 +133,7 @@ class Detection(TransferCell):
     @model_validator(mode="after")
     def _schedule_agrees(self) -> Self:
         if (self.detect_epochs is None) == (self.detect_steps is None):
-            raise ValueError("detect_epochs, detect_steps: one of them is needed")
+            raise ValueError("detect_epochs, detect_steps: exactly one is needed")
         length = self.detect_epochs or self.detect_steps or 0
         if self.drops and self.drops[-1] >= length:
             raise ValueError(f"detect_drops {self.detect_drops}: the training ends at {length}")

@@ -117,8 +117,8 @@ Shard = Annotated[
     str | None,
     typer.Option(
         metavar="PART/PARTS",
-        help="Only one of several parts of about the same work: 3/16. Cells of one training stay "
-        "together; every machine computes the same division.",
+        help="Compute only one of several parts with about the same work: 3/16. Cells that share a "
+        "training are in the same part. Every machine divides the cells in the same way.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]

@@ -51,7 +51,7 @@ class Draw:
             ValueError: K is not between 1 and M.
         """
         if not 1 <= K <= M:
-            raise ValueError(f"K must be 1 to {M}, the columns, found {K}")
+            raise ValueError(f"K must be 1 to {M} (the number of columns), found {K}")
         a_N, b_N = (part.to(torch.int32) for part in _halves(self._row_keys(N, device)))
         columns_M = torch.arange(M, dtype=torch.int32, device=device)
         block = max(1, (_BLOCK_CPU if device.type == "cpu" else _BLOCK_GPU) // M)

@@ -106,8 +106,9 @@ def _list_both(folder: Path) -> tuple[Files, Files, int]:
     if (home := unlabelled_images(folder)) is not None:
         if held_out.is_dir() and class_names(held_out):
             raise DataError(
-                f"{held_out}: has classes, but the images in {home} have none. Make the labelled "
-                "images a folder of their own, with train and test, which evaluated_on names"
+                f"{held_out}: has classes, but the images in {home} have none. Move the "
+                "labelled images to a data set folder of their own, with train and test, and "
+                "name that folder under evaluated_on"
             )
         every = list_files(home, [""])
         unlabelled = Files(every.paths, torch.full_like(every.labels, -1))

@@ -49,7 +49,7 @@ def knn_top1(
     """
     n = len(features.train)
     if not k or min(k) < 1 or max(k) > n:
-        raise ValueError(f"k must be 1 to {n}, the number of training images, found {list(k)}")
+        raise ValueError(f"k must be 1 to {n} (the number of training images), found {list(k)}")
     if not tau or any(t is not None and not t > 0 for t in tau):
         raise ValueError(f"tau must be above 0, or None for a plain vote, found {list(tau)}")
     check_labels(features, classes)

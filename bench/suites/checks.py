@@ -559,9 +559,15 @@ def _pair(where: Where, than: Where | None) -> tuple[str, str]:
         return "", _at(where)
     shared = {k: v for k, v in where.items() if k in than and than[k] == v}
     ours, theirs = (
-        settings_words({k: v for k, v in s.items() if k not in shared}) for s in (where, than)
+        _side_words({k: v for k, v in s.items() if k not in shared}) for s in (where, than)
     )
-    return f"{ours or 'all'} - {theirs or 'all'}", _at(shared)
+    return f"{ours} - {theirs}", _at(shared)
+
+
+def _side_words(settings: Where) -> str:
+    """Return the settings of one side as text, in parentheses if they are several."""
+    words = settings_words(settings) or "all"
+    return f"({words})" if ", " in words else words
 
 
 def _at(settings: Where) -> str:

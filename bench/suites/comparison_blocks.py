@@ -52,10 +52,10 @@ class ComparisonBlock(RowsAndCells):
     @model_validator(mode="after")
     def _names_its_artifacts_and_metrics(self) -> Self:
         if bool(self.artifact) == bool(self.artifacts):
-            raise ValueError("artifact, artifacts: one of them is needed")
+            raise ValueError("artifact, artifacts: exactly one is needed")
         of_cases = [case.metric is not None for case in self.cases]
         if [bool(self.metric), bool(self.metrics), any(of_cases)].count(True) != 1:
-            raise ValueError("metric, metrics, the metric of each of cases: one of them is needed")
+            raise ValueError("metric, metrics, cases.N.metric: exactly one is needed")
         if any(of_cases) and not all(of_cases):
             raise ValueError(f"cases.{of_cases.index(False)}.metric is missing")
         count = math.prod(max(1, len(n)) for n in (self.artifacts, self.metrics, self.cases))

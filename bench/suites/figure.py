@@ -150,7 +150,9 @@ class Figure(DrawnCells, Quantity):
                 known = " or ".join(kinds)
                 raise ValueError(f"{key}: belongs to draw: {known}, not to '{self.draw}'")
         if self.draw == "gains" and not self.baseline:
-            raise ValueError("draw: gains needs baseline, the settings that a gain is taken over")
+            raise ValueError(
+                "draw: gains needs baseline: settings of the cells that gains are relative to"
+            )
         return self
 
 

@@ -85,7 +85,7 @@ def _with_both(check: Any) -> Any:
         raise ValueError("both: needs a second side; give `than`, or use `where` alone")
     for key, side in sides.items():
         for name in shared.keys() & side.keys():
-            raise ValueError(f"both.{name}: stands under {key} too; keep one of them")
+            raise ValueError(f"both.{name}: is given under {key} too; keep one of them")
     rest = {key: value for key, value in check.items() if key != "both"}
     return rest | {"where": shared} | {key: shared | side for key, side in sides.items()}
 

@@ -196,7 +196,7 @@ def test_what_no_cell_has_as_published_is_told_at_every_scale(workspace: Workspa
         assert f"  {told}" in deviations[1].splitlines()
         record = workspace.call("plan", name, "--scale", scale, "--json").json
         assert told in record["deviations"]
-    assert "dataset digits instead of cifar10" in record["deviations"][0]
+    assert "dataset = digits instead of cifar10" in record["deviations"][0]
 
 
 def test_a_plan_prints_each_recipe_with_its_learning_rate_after_scaling(

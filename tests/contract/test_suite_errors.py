@@ -189,7 +189,7 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "a setting of both sides and of one": (
         small({"claims.toy-mi-steady": [EQUAL | {"both": {"loss": "eqco"}}]}),
-        "suites/small.yaml: claims.toy-mi-steady.0: both.loss: stands under where too; keep one "
+        "suites/small.yaml: claims.toy-mi-steady.0: both.loss: is given under where too; keep one "
         "of them.\n",
     ),
     "no such set of assumptions": (

@@ -325,9 +325,8 @@ def rooms_of(suite: Any, cells: Any, levels: dict[str, float]) -> Rooms:
         ({"raw": 40.0, "untrained": 30.0, "labels": 80.0}, None),
         (
             {"raw": 40.0, "untrained": 60.5, "labels": 80.0},
-            "dataset = cifar10, batch_size = 32, loss = infonce is not detectably above baseline: "
-            "kNN 60.0, "
-            "untrained network 60.5",
+            "cells with dataset = cifar10, batch_size = 32, loss = infonce are not detectably "
+            "above baseline: kNN 60.0, untrained network 60.5",
         ),
         (
             {"raw": 55.0, "untrained": 30.0, "labels": 65.0},

@@ -38,14 +38,14 @@ def test_any_one_setting_that_is_changed_is_named(name: str) -> None:
     cell = cells("paper")[0]
     (told,) = deviations([cell.model_copy(update={name: OTHER})], cells("paper"))
     own = value_text(getattr(cell, name))  # K is an axis: any of its values is as near
-    assert told.text.startswith(f"{name} {OTHER} instead of {own}")
+    assert told.text.startswith(f"{name} = {OTHER} instead of {own}")
 
 
 def test_settings_of_presets_are_named_those_first_that_may_matter_most() -> None:
     found = texts(cells("cifar"))
     names = [text.split()[0] for text in found]
     assert names[:3] == ["dataset", "epochs", "arch"]
-    assert "momentum 0.99 instead of 0.999 (moco-v2)" in found  # MoCo v2's, not the paper's
+    assert "momentum = 0.99 instead of 0.999 (for moco-v2)" in found  # MoCo v2's, not the paper's
     assert names.index("alpha") < names.index("lr") < names.index("momentum")
     assert names.index("momentum") < names.index("few_shot")
     assert not {"K", "N", "seed"} & set(names)
@@ -60,7 +60,7 @@ def test_along_an_axis_every_value_of_the_paper_is_told() -> None:
     two = [c for c in cells("paper") if c.settings["K"] in (16, 64) and c.settings["alpha"] is None]
     between = [c.model_copy(update={"K": K}) for c in two[:1] for K in (24, 32)]
     (found,) = deviations(between, two[:2])
-    assert found.text == "K 24, 32 instead of 16 or 64"
+    assert found.text == "K = 24, 32 instead of 16 or 64"
 
 
 def test_a_page_and_plan_name_any_setting_that_a_scale_changes(workspace: Workspace) -> None:
@@ -69,7 +69,7 @@ def test_a_page_and_plan_name_any_setting_that_a_scale_changes(workspace: Worksp
         "tiny": {"what": "tau changed", "protocol": "reduced", "fixed": {"tau": 0.77}},
     }
     workspace.suite(changed(DIGITS, {"scales": scales, "scale": "tiny"}), "digits")
-    told = "tau 0.77 instead of "
+    told = "tau = 0.77 instead of "
     assert told in workspace.call("plan", "digits").out
     assert [t for t in workspace.call("plan", "digits", "--json").json["deviations"] if told in t]
     assert workspace.call("run", "digits", "--executor", "inline").status == 0

@@ -99,7 +99,7 @@ def test_sides_above_the_floor_are_judged() -> None:
 def test_a_side_below_the_floor_decides_nothing(check: Any, numbers: Any, who: str) -> None:
     judged = judge(check, sides(*numbers), baselines())
     level = next(n for n in reversed(numbers) if n == 39)
-    told = f"{who} is not detectably above baseline: kNN {level:.1f}, raw pixels 40.0"
+    told = f"cells with {who} are not detectably above baseline: kNN {level:.1f}, raw pixels 40.0"
     assert (str(judged.verdict), judged.unlearned[0]) == ("cannot tell", told)
     assert judged.effect is not None
     assert judged.why is not None
@@ -109,7 +109,7 @@ def test_a_side_below_the_floor_decides_nothing(check: Any, numbers: Any, who: s
 def test_the_untrained_network_may_be_the_floor() -> None:
     judged = judge(AT_64, sides(52, 44), baselines(untrained=45.0))
     told = (
-        "loss = infonce, batch_size = 64 is not detectably above baseline: "
+        "cells with loss = infonce, batch_size = 64 are not detectably above baseline: "
         "kNN 44.0, untrained network 45.0"
     )
     assert judged.why == told
@@ -129,7 +129,7 @@ def test_a_lead_over_the_floor_must_be_one_that_is_seen(points: int) -> None:
     who = value_text(side)
     assert (str(low.verdict), low.why) == (
         "cannot tell",
-        f"{who} is not detectably above baseline: "
+        f"cells with {who} are not detectably above baseline: "
         f"kNN {40 + 0.99 * seen:.1f}, raw pixels 40.0; a lead this "
         f"small is not detectable, {seen:.2g} would be",
     )
@@ -205,7 +205,8 @@ def test_a_side_is_judged_by_its_mean_along_the_axis() -> None:
     low = lambda c: 50 if c.batch_size == 512 else 36  # noqa: E731
     judged = judge(check, low, baselines())
     assert (
-        judged.why == "loss = infonce is not detectably above baseline: kNN 38.8, raw pixels 40.0"
+        judged.why == "cells with loss = infonce are not detectably above baseline: "
+        "kNN 38.8, raw pixels 40.0"
     )
 
 
@@ -218,8 +219,9 @@ def test_one_group_that_fails_is_enough_though_another_did_not_learn() -> None:
     judged = judge(BETTER, better("infonce"), baselines())
     assert (str(judged.verdict), judged.groups, judged.why) == (NOT_SEEN, 5, None)
     assert judged.unlearned == (
-        "loss = dcl, batch_size = 512 is not detectably above baseline: kNN 39.0, raw pixels 40.0",
-        "loss = infonce, batch_size = 512 is not detectably above baseline: "
+        "cells with loss = dcl, batch_size = 512 are not detectably above baseline: "
+        "kNN 39.0, raw pixels 40.0",
+        "cells with loss = infonce, batch_size = 512 are not detectably above baseline: "
         "kNN 39.0, raw pixels 40.0",
     )
     assert str(judge(BETTER, better("dcl"), baselines()).verdict) == "cannot tell"
@@ -250,7 +252,7 @@ def test_each_network_has_its_own_floor() -> None:
     changed = suite.model_copy(update=changes)
     (judged,) = judge_claims(changed, "cpu", own, measured, load_paper("eqco"), done)
     assert judged.unlearned[0].endswith("kNN 47.9, untrained network 50.0")
-    assert {told.partition(",")[0] for told in judged.unlearned} == {"width = 32"}
+    assert {told.partition(",")[0] for told in judged.unlearned} == {"cells with width = 32"}
     assert judged.room is not None
     assert judged.room.room == 20.0  # of the two the narrower
 

@@ -168,6 +168,6 @@ def test_key_and_part_decide_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("K", [0, 10])
 def test_more_columns_than_there_are(K: int) -> None:
-    said = f"K must be 1 to 9, the columns, found {K}"
+    said = f"K must be 1 to 9 (the number of columns), found {K}"
     with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
         draw().subsets(2, 9, K, CPU)

@@ -212,7 +212,7 @@ def test_unit_length_makes_the_metrics_one() -> None:
 
 @pytest.mark.parametrize("k", [[301], [5, 0], []])
 def test_k_out_of_its_domain(k: list[int]) -> None:
-    said = f"k must be 1 to 300, the number of training images, found {k}"
+    said = f"k must be 1 to 300 (the number of training images), found {k}"
     with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
         knn_top1(clouds(), k=k, tau=[None], classes=CLASSES)
 

@@ -86,22 +86,22 @@ NO_METRIC = (
     "mi_lower_bound_std."
 )
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
-    "no artifact": ({"metric": "mi_lower_bound"}, ": artifact, artifacts: one of them is needed."),
+    "no artifact": ({"metric": "mi_lower_bound"}, ": artifact, artifacts: exactly one is needed."),
     "artifacts twice": (
         TABLE_9 | {"artifacts": {"table-9": {}}},
-        ": artifact, artifacts: one of them is needed.",
+        ": artifact, artifacts: exactly one is needed.",
     ),
     "no metric": (
         {"artifact": "table-9"},
-        ": metric, metrics, the metric of each of cases: one of them is needed.",
+        ": metric, metrics, cases.N.metric: exactly one is needed.",
     ),
     "metrics twice": (
         TABLE_9 | {"metrics": ["mi_lower_bound"]},
-        ": metric, metrics, the metric of each of cases: one of them is needed.",
+        ": metric, metrics, cases.N.metric: exactly one is needed.",
     ),
     "a metric of a case too": (
         TABLE_9 | {"cases": [{"metric": "mi_lower_bound"}]},
-        ": metric, metrics, the metric of each of cases: one of them is needed.",
+        ": metric, metrics, cases.N.metric: exactly one is needed.",
     ),
     "a case without a metric": (
         {"artifact": "table-9", "cases": [{"metric": "mi_lower_bound"}, {"rows": {"K": 8}}]},
