@@ -71,9 +71,9 @@ def test_memory_banks_have_the_rates_of_their_searches() -> None:
     best = best_in("search-bank", ["method"], ["bank_rate", "base_lr"])
     constant = best_in("search-bank-constant", ["method"], ["base_lr"])
     assert len(best) == len(constant) == 2
-    suites = {n: f"mutual-information-figure-{n}" for n in (1, 2, 4, 7, 8, 9)}
-    for number, suite in (suites | {0: "mutual-information-table-1"}).items():
-        for cell in cells_of(suite):
+    places = {n: (f"mutual-information-figure-{n}", "cpu") for n in (1, 2, 4, 7, 8, 9)}
+    for number, place in (places | {0: ("mutual-information-table-1", "cpu-rates")}).items():
+        for cell in cells_of(*place):
             known = cell.known
             if known["normaliser"] == "constant":
                 rates = (0.5, *constant[known["method"],])
