@@ -20,8 +20,8 @@ def merged() -> None:
         "origin": {HOSTILE: ["a", HOSTILE]},
     }  # fmt: skip
     left_out = [{"why": HOSTILE}]
-    record = {"added": 0, "same": 0, "encoders": 0, "busy": [], "left_out": left_out}
-    print_merge(record | {"conflicts": [conflict]})
+    record = {"added": 0, "diverged": 0, "same": 0, "encoders": 0, "busy": []}
+    print_merge(record | {"left_out": left_out, "conflicts": [conflict]})
 
 
 def verified(**changes: Any) -> None:
