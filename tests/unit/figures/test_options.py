@@ -177,7 +177,7 @@ def test_quantities_beside_have_panels_and_axes_of_their_own() -> None:
     last, before = canvas.axes
     assert [ax.get_ylabel() for ax in (last, before)] == [
         "gradient norm, last block",
-        "gradient norm, second-to-last block",
+        "norm, second-to-last block",
     ]
     for ax, mean, std in ((last, 4.5, 0.5), (before, 40.5, 5.0)):
         own = lines_of(ax)

@@ -1,4 +1,4 @@
-"""The scale `gpu`: the published protocol on small images, else CIFAR-10 in ImageNet's place."""
+"""The scale `gpu`: the published protocol on small images, else CIFAR-10 instead of ImageNet."""
 
 from functools import cache
 from pathlib import Path
@@ -142,7 +142,7 @@ def test_in_imagenets_place_nothing_but_the_data_set_is_another() -> None:
     for name in in_imagenets_place():
         assert compared(name, "gpu") == compared(name, "paper"), name
         assert data_sets(name, "gpu") == {"cifar10"}, name
-        assert loaded(name).scales["gpu"].what.startswith("CIFAR-10 in ImageNet's place"), name
+        assert loaded(name).scales["gpu"].what.startswith("CIFAR-10 instead of ImageNet"), name
         assert {cell.seed for cell in cells(name, "gpu")} == {0, 1, 2}, name
 
 
