@@ -9,6 +9,8 @@ from bench.cells.cell import Cell
 
 TRAIN_PAIRS, TEST_PAIRS = 4000, 500
 """Number of pictures with captions."""
+LEAST_TAU = 0.01
+"""Lower limit of a learned temperature (arXiv:2103.00020, Sec. 2.5)."""
 
 
 class ImageText(StepsAxis, Cell):
@@ -46,6 +48,8 @@ class ImageText(StepsAxis, Cell):
             raise ValueError("lr_schedule 'plateau' is for experiment 'pretrain'")
         if self.base_lr is not None or self.lr_scaling is not None:
             raise ValueError("base_lr and lr_scaling are for experiment 'pretrain'; give lr")
+        if self.learned_tau and self.tau < LEAST_TAU:
+            raise ValueError(f"a learned temperature begins at {LEAST_TAU} or above")
         if self.batch_size > self.train_count:
             raise ValueError(f"batch_size {self.batch_size}: there are {self.train_count} pairs")
         return self

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from bench.cells.image_text import ImageText
+from bench.cells.image_text import LEAST_TAU, ImageText
 from bench.data.scenes import LENGTH, VOCABULARY, CaptionedSet, Pairs
 from bench.data.shapes import SIDE
 from bench.data.streams import Purpose, stream
@@ -22,7 +22,6 @@ from bench.train.trainable import EpochMeans, FiniteLosses, Trainable
 if TYPE_CHECKING:
     from transformers import CLIPModel
 
-LEAST_TAU = 0.01  # arXiv:2103.00020, Sec. 2.5
 LOSSES = {"infonce": infonce, "dcl": dcl}
 
 

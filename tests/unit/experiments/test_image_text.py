@@ -66,7 +66,8 @@ def test_dcl_leaves_the_positive_out_of_the_sum() -> None:
 
 
 def test_a_learned_temperature_stays_at_its_limit_or_above() -> None:
-    training = training_of(tau=0.001)
+    training = training_of()
+    training.online.logit_scale.data.fill_(10.0)
     training.step(0)
     assert training.probes.line()["tau_end"] == pytest.approx(0.01)
     learned = training_of()
@@ -148,6 +149,7 @@ def test_equal_captions_count_as_found() -> None:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
+        ({"tau": 0.005}, "a learned temperature begins at 0.01 or above"),
         ({"lr_schedule": "plateau"}, "for experiment 'pretrain'"),
         ({"base_lr": 0.1, "lr_scaling": "linear"}, "give lr"),
         ({"batch_size": 4001}, "batch_size 4001: there are 4000 pairs"),
