@@ -100,7 +100,7 @@ class Rooms:
                 continue
             self._measured.setdefault(cell.but_seed, []).append(finished.metrics)
         self._needed: dict[SettingsPoint, dict[str, str]] = {}
-        self._points: dict[str, SettingsPoint | None] = {}  # of cells but for their seed
+        self._points: dict[str, SettingsPoint | None] = {}  # by `but_seed`
         self._rooms: dict[tuple[str, SettingsPoint], Room | None] = {}
 
     def of(self, metric: str, cells: Iterable[Cell]) -> list[Room]:

@@ -11,6 +11,8 @@ TRAIN_PAIRS, TEST_PAIRS = 4000, 500
 """Number of pictures with captions."""
 LEAST_TAU = 0.01
 """Lower limit of a learned temperature (arXiv:2103.00020, Sec. 2.5)."""
+RETRIEVAL = ("image_to_text_top1", "text_to_image_top1")
+"""Shares of test queries whose nearest item is their own, in percent."""
 
 
 class ImageText(StepsAxis, Cell):
@@ -28,7 +30,7 @@ class ImageText(StepsAxis, Cell):
     held_out: Annotated[float, Field(gt=0, lt=1)] | None = None
     """Share of the training pairs that takes the place of the test pairs."""
     arch: Literal["clip-small", "clip-tiny"]
-    """The two transformers; `small` has three layers of 96 units for pictures and for captions."""
+    """The two transformers; `small` has two layers of 64 units for pictures and for captions."""
     loss: Literal["infonce", "dcl"]
     """The loss, a function of cosine similarities; the mean over pictures and captions."""
     tau: PositiveFloat
@@ -37,7 +39,7 @@ class ImageText(StepsAxis, Cell):
     """Whether the temperature is learned, from 0.01 on (arXiv:2103.00020, Sec. 2.5)."""
 
     metrics: ClassVar[tuple[str, ...]] = (
-        "train_loss", "train_top1", "q_b", "tau_end", "image_to_text_top1", "text_to_image_top1",
+        "train_loss", "train_top1", "q_b", "tau_end", *RETRIEVAL,
     )  # fmt: skip
     packages: ClassVar[tuple[str, ...]] = ("transformers",)
     sizes: ClassVar[tuple[str, ...]] = ("arch", "batch_size")
@@ -66,7 +68,7 @@ class ImageText(StepsAxis, Cell):
 
     def step_of(self, metric: str) -> float | None:
         """Return the percentage of one test pair in a metric; None if it is unknown."""
-        return 100 / self.test_count if metric.endswith("_to_text_top1") else None
+        return 100 / self.test_count if metric in RETRIEVAL else None
 
     @property
     def work(self) -> float:

@@ -26,10 +26,8 @@ RELATIONS = ("left of", "above")
 SHIFT = 4  # largest distance of a shape from the line on which both are, pixels
 
 DESCRIPTIONS = [" ".join(words) for words in product(SIZES, COLOURS, KINDS)]
-PAD, BEGIN, *_WORDS, END = (
-    "", "<", *dict.fromkeys(["a", "of", "left", "above", *SIZES, *COLOURS, *KINDS]), ">",
-)  # fmt: skip
-VOCABULARY = (PAD, BEGIN, *_WORDS, END)
+PAD, BEGIN, END = "", "<", ">"
+VOCABULARY = (PAD, BEGIN, "a", "of", "left", "above", *SIZES, *COLOURS, *KINDS, END)
 LENGTH = 12  # of the longest sentence in words, with its beginning and end
 
 

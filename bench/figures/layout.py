@@ -146,7 +146,7 @@ def limit_percent(ax: Axes) -> None:
 
 
 def widen(ax: Axes, like: Axes) -> None:
-    """Make a vertical axis span at least as much as the other axis, so slopes agree."""
+    """Make a vertical axis span at least as much as `like`, so slopes are comparable."""
     (low, high), (first, last) = ax.get_ylim(), like.get_ylim()
     more = max(0.0, (last - first) - (high - low)) / 2
     ax.set_ylim(low - more, high + more)

@@ -26,7 +26,7 @@ _TAGS = ("bool", "int", "float", "str", "constrained-int")
 """Steps of pydantic's places that are types of a union, such as 'list[...]', and no keys."""
 _ANYTHING = "one number, text, true, false or null"
 _RANK = {"extra_forbidden": 0, "finite_number": 1}
-"""Kinds of errors that come first: a misspelt key is why another one is missing."""
+"""Kinds of errors that come first, since a misspelt key can make a required key seem missing."""
 _MOST_SHOWN = 100  # characters of a value
 _PLAIN = {
     "too_short": "is empty; it needs at least one value.",

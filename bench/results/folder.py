@@ -73,18 +73,18 @@ def _is_left(path: Path) -> bool:
 
 def finished_in(root: Path, kind: str) -> Iterator[CellFolder]:
     """Yield the folders of finished cells of an experiment, or of trained encoders."""
-    folder = root / kind
-    for name in sorted(filter(is_id, os.listdir(folder))) if folder.is_dir() else ():
-        if CellFolder(folder / name).is_done:
-            yield CellFolder(folder / name)
+    return (folder for folder in _folders_in(root, kind) if folder.is_done)
 
 
 def diverged_in(root: Path, kind: str) -> Iterator[CellFolder]:
     """Yield the folders of an experiment's cells that diverged."""
+    return (folder for folder in _folders_in(root, kind) if folder.divergence() is not None)
+
+
+def _folders_in(root: Path, kind: str) -> Iterator[CellFolder]:
     folder = root / kind
     for name in sorted(filter(is_id, os.listdir(folder))) if folder.is_dir() else ():
-        if CellFolder(folder / name).divergence() is not None:
-            yield CellFolder(folder / name)
+        yield CellFolder(folder / name)
 
 
 class _Named:

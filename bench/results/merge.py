@@ -148,7 +148,7 @@ def _check_all(source: MergedFolder, check_encoder: CheckEncoder) -> None:
 def _add_diverged(there: CellFolder, store: Store) -> bool:
     """Note here that a cell diverged elsewhere, unless it was begun here; return whether it was."""
     folder = CellFolder(store.root / there.kind / there.name)
-    if folder.is_done or folder.last_attempt() is not None:
+    if folder.last_attempt() is not None:
         return False
     attempt = folder.claim(check_cell(there), Owner.me(), IMPORT)
     if attempt is not None:

@@ -131,7 +131,7 @@ class ResolvedGrid:
         check([{**head, **point, "seed": s} for point in points[:1] for s in odd])
         firsts = [
             first
-            for some in (points[:1], points[1:])  # a fault of the first point is told first
+            for some in (points[:1], points[1:])  # mistakes in the first point come first
             for first in check([{**head, **point, "seed": seeds[0]} for point in some])
         ]
         check_own_losses(firsts, self.own)

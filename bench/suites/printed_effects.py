@@ -4,7 +4,7 @@ An effect is the difference between two rows, or a gain printed as one number.
 
 A comparison defines the `baseline` of its rows' effects, as settings of cells. A row's partner has
 the same metric, and its cells differ only in having these settings. It may be in the same artifact
-or in an artifact that the suite compares. Rows of a comparison with `gain_over` are effects
+or in a different one that the suite compares. Rows of a comparison with `gain_over` are effects
 themselves.
 """
 

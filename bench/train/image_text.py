@@ -15,14 +15,15 @@ from bench.data.shapes import SIDE
 from bench.data.streams import Purpose, stream
 from bench.losses import dcl, infonce
 from bench.losses.probes import q_b
+from bench.methods.negatives import off_diagonal
 from bench.networks.clip import make_clip
-from bench.train.optimisers import optimiser_of, rate_of
+from bench.train.optimisers import optimiser_of
 from bench.train.trainable import EpochMeans, FiniteLosses, Trainable
 
 if TYPE_CHECKING:
     from transformers import CLIPModel
 
-LOSSES = {"infonce": infonce, "dcl": dcl}
+OBJECTIVES = {"infonce": infonce, "dcl": dcl}
 
 
 class ImageTextTraining(Trainable):
@@ -47,10 +48,6 @@ class ImageTextTraining(Trainable):
         self.online.logit_scale.requires_grad_(cell.learned_tau)
         self.optimiser = optimiser_of(cell, self.online)
         self.probes = EpochMeans(("train_loss", "train_top1", "q_b"), self._tau).to(device)
-
-    def rate(self, step: int) -> float:
-        """Return the learning rate of a step."""
-        return rate_of(self.cell, step, steps=self.steps, steps_an_epoch=self.steps_an_epoch)
 
     def step(self, step: int) -> None:
         """Do one optimiser step.
@@ -80,8 +77,8 @@ class ImageTextTraining(Trainable):
         """
         logits_BB = self.online.logit_scale.exp() * image_BD @ text_BD.T
         pos_N = logits_BB.diagonal().repeat(2)
-        neg_NK = torch.cat([_others(logits_BB), _others(logits_BB.T)])
-        losses_N = LOSSES[self.cell.loss](pos_N, neg_NK, tau=1.0)
+        neg_NK = torch.cat([off_diagonal(logits_BB), off_diagonal(logits_BB.T)])
+        losses_N = OBJECTIVES[self.cell.loss](pos_N, neg_NK, tau=1.0)
         with torch.no_grad():
             right_N = 100.0 * (pos_N > neg_NK.amax(dim=1))
             watched = torch.stack([losses_N.detach(), right_N, q_b(pos_N, neg_NK, tau=1.0)])
@@ -96,9 +93,3 @@ def embedded(network: "CLIPModel", pairs: Pairs, device: str) -> tuple[Tensor, T
     pixels = pairs.pixels.to(device).float() / 127.5 - 1
     out = network(input_ids=pairs.words.to(device), pixel_values=pixels)
     return out.image_embeds, out.text_embeds
-
-
-def _others(logits_BB: Tensor) -> Tensor:
-    """Return each row without its diagonal entry, (B, B - 1)."""
-    B = len(logits_BB)
-    return logits_BB.flatten()[1:].view(B - 1, B + 1)[:, :-1].reshape(B, B - 1)

@@ -26,7 +26,7 @@ from bench.results.folder import CellFolder
 from bench.signals import end_if_stopped, listening
 from bench.train.batches import Batches
 from bench.train.checkpoints import Checkpoint, divergence, load_checkpoint, save_checkpoint
-from bench.train.optimisers import by_cosine, clip, momentum_at, optimiser_of, rate_of
+from bench.train.optimisers import by_cosine, clip, momentum_at, optimiser_of
 from bench.train.probes import Probes
 from bench.train.sources import ImageSource
 from bench.train.trainable import FiniteLosses, Trainable
@@ -185,16 +185,6 @@ class Training(Trainable):
 
     def _moment(self, step: int, epoch: int) -> Moment:
         return Moment(step, self.steps, epoch, self.cell.epochs)
-
-    def rate(self, step: int) -> float:
-        """Return the learning rate of a step."""
-        return rate_of(
-            self.cell,
-            step,
-            steps=self.steps,
-            steps_an_epoch=self.steps_an_epoch,
-            dropped=self.plateau.dropped if self.plateau else 0,
-        )
 
     def _decay(self, step: int) -> None:
         """Set the weight decay of a step, where it changes and for what is not exempt from it."""

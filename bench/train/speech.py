@@ -19,7 +19,7 @@ from bench.losses.probes import q_b
 from bench.methods.negatives import Similarities
 from bench.methods.objectives import Pair, make_objective
 from bench.networks.wav2vec import drawing, frames_of, least_samples, make_network
-from bench.train.optimisers import optimiser_of, rate_of
+from bench.train.optimisers import optimiser_of
 from bench.train.trainable import EpochMeans, FiniteLosses, Trainable
 
 if TYPE_CHECKING:
@@ -78,10 +78,6 @@ class _Hearing(Trainable):
         present_BT = (torch.arange(longest) < lengths_B[:, None]).long()
         frames = [frames_of(self.cell.arch, len(wave)) for wave in waves]
         return Heard(wave_BT.to(self.device), present_BT.to(self.device), frames, rows)
-
-    def rate(self, step: int) -> float:
-        """Return the learning rate of a step."""
-        return rate_of(self.cell, step, steps=self.steps, steps_an_epoch=self.steps_an_epoch)
 
 
 class SpeechTraining(_Hearing):

@@ -24,7 +24,7 @@ from bench.losses.classification import (
 from bench.losses.probes import q_b
 from bench.networks.encoder import initialise, make_encoder
 from bench.train.batches import Batches
-from bench.train.optimisers import optimiser_of, rate_of
+from bench.train.optimisers import optimiser_of
 from bench.train.sources import ImageSource
 from bench.train.trainable import EpochMeans, FiniteLosses, Trainable
 
@@ -71,10 +71,6 @@ class SupervisedTraining(Trainable):
             right_N = 100.0 * (logits_NC.argmax(dim=1) == batch.labels)
             q_N = q_b(*one_against_rest(logits_NC, batch.labels), tau=self.cell.tau)
             self.probes.add(torch.stack([loss_N, right_N, q_N]))
-
-    def rate(self, step: int) -> float:
-        """Return the learning rate of a step."""
-        return rate_of(self.cell, step, steps=self.steps, steps_an_epoch=self.steps_an_epoch)
 
     def test_top1(self) -> float:
         """Return the accuracy on the test part, in percent."""

@@ -11,6 +11,7 @@ from torch.optim import Optimizer
 
 from bench.errors import Diverged
 from bench.evaluate.plateau import Plateau
+from bench.train.optimisers import rate_of
 from bench.train.probes import Probes
 
 
@@ -116,9 +117,15 @@ class Trainable(ABC):
             Diverged: the loss is checked immediately and not finite. The weights are unchanged.
         """
 
-    @abstractmethod
     def rate(self, step: int) -> float:
         """Return the learning rate of a step."""
+        return rate_of(
+            self.cell,
+            step,
+            steps=self.steps,
+            steps_an_epoch=self.steps_an_epoch,
+            dropped=self.plateau.dropped if self.plateau else 0,
+        )
 
     def descend(self, step: int, loss: Tensor) -> None:
         """Do an optimiser step on a loss.

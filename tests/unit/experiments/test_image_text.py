@@ -128,6 +128,12 @@ def test_a_sentence_describes_its_picture() -> None:
     assert seen > 50
 
 
+def test_one_test_pair_is_a_fifth_of_a_percent_either_way() -> None:
+    cell = ImageText.model_validate(SMALL)
+    steps = [cell.step_of(f"{way}_top1") for way in ("image_to_text", "text_to_image", "train")]
+    assert steps == [0.2, 0.2, None]
+
+
 def test_held_out_pairs_are_not_trained_on() -> None:
     from bench.experiments.image_text import pairs_of
 
