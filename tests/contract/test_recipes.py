@@ -45,8 +45,11 @@ EXAMPLES = {
 }
 
 
-# my-k-sweep: 2 MI x 2 K x 3 losses x 3 seeds, less 2 K x 3 seeds; my-crossing: 2 x 3 x 3.
-@pytest.mark.parametrize(("name", "cells"), [("my-k-sweep", 30), ("my-crossing", 18)])
+# my-k-sweep: 2 MI x 2 K x 3 losses x 3 seeds, less 2 K x 3 seeds; my-crossing: 2 x 3 x 3;
+# my-captions: 2 losses x 2 temperatures.
+@pytest.mark.parametrize(
+    ("name", "cells"), [("my-k-sweep", 30), ("my-crossing", 18), ("my-captions", 4)]
+)
 def test_the_example_suites_are_suites(tmp_path: Path, name: str, cells: int) -> None:
     path = tmp_path / f"{name}.yaml"
     path.write_text(EXAMPLES[name])
