@@ -20,23 +20,27 @@ METRICS = {
     "mi_lower_bound": "MI bound",
     "mi_lower_bound_approximate": "approximate MI bound",
 }
+WARPED = "warped_"  # the accuracy on test images that are warped
 TOPS = (("_top1", "top-1"), ("_top5", "top-5"))
 
 
 def metric_words(metric: str) -> str:
     """Return a metric's name in sentences: linear for linear_top1."""
-    name = metric.removesuffix("_top1")
-    warped = "warped " if name.startswith("warped_") else ""
-    bare = name.removeprefix("warped_")
-    return warped + METRICS.get(bare, bare.replace("_", " "))
+    bare = metric.removesuffix("_top1").removeprefix(WARPED)
+    return METRICS.get(bare, bare.replace("_", " ")) + _images(metric)
 
 
 def metric_title(metric: str) -> str:
     """Return a metric's name in titles: linear top-1 for linear_top1."""
+    bare = metric.removeprefix(WARPED)
     for ending, words in TOPS:
-        if metric.endswith(ending):
-            return f"{metric_words(metric.removesuffix(ending))} {words}"
+        if bare.endswith(ending):
+            return f"{metric_words(bare.removesuffix(ending))} {words}{_images(metric)}"
     return metric_words(metric).replace("top1", "top-1")
+
+
+def _images(metric: str) -> str:
+    return " on warped images" if metric.startswith(WARPED) else ""
 
 
 NATS = ("mi_", "vince_bound", "infonce_bound")

@@ -192,6 +192,6 @@ def test_beside_a_number_on_another_metric_stands_the_published_one_of_the_same_
         EffectRow(PUBLISHED, "unigrad", claim, what, "imagenet1k", "linear", "points", effect)
         for what, effect in (("another comparison", 9.9), (first, 2.2))
     ]
-    ours = EffectRow(HERE, "s", claim, first, "digits", "warped linear", "points", -1.0)
+    ours = EffectRow(HERE, "s", claim, first, "digits", "linear on warped images", "points", -1.0)
     assert "Published: +2.2 points." in Findings(question, [*rows, ours]).short
     assert "Published: +9.9 points." in Findings(question, [*rows[:1], ours]).short

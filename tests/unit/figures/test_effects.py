@@ -68,7 +68,7 @@ def test_scales_of_one_place_stand_beside_each_other() -> None:
           for name in ("cifar", "cpu")}  # fmt: skip
     assert at["cifar"] == pytest.approx([0.8, 1.8, 2.8, 3.8])
     assert at["cpu"] == pytest.approx([0.2, 1.2, 2.2, 3.2, 4.2])
-    assert found["ax"].get_title() == "kNN top-1\nscale cpu: warped kNN top-1"
+    assert found["ax"].get_title() == "kNN top-1\nscale cpu: kNN top-1 on warped images"
 
 
 def test_a_scale_looks_the_same_whatever_else_is_drawn() -> None:

@@ -179,7 +179,7 @@ def test_numbers_of_histories_say_when(at: dict[str, Any], told: str) -> None:
 @pytest.mark.parametrize(
     ("metric", "words"),
     [
-        ("linear_top1", "linear"), ("knn_top1", "kNN"), ("warped_knn_top1", "warped kNN"),
+        ("linear_top1", "linear"), ("knn_top1", "kNN"), ("warped_knn_top1", "kNN on warped images"),
         ("few_shot_linear_top1", "few-shot linear"), ("linear_top5", "linear top5"),
         ("mi_lower_bound", "MI bound"), ("grad_norm_q", "grad norm q"),
     ],
