@@ -27,7 +27,7 @@ QUESTIONS = {
         "Yes, on CIFAR-10 at 24x24, small network, 5 epochs",
         "Published: +4.8 points",
     ),
-    "Does EqCo make SimCLR insensitive to K?": (
+    "Does EqCo make SimCLR insensitive to K, the number of negatives?": (
         "Less sensitive, on CIFAR-10 at 24x24, small network, 5 epochs",
         "EqCo",
     ),
