@@ -27,6 +27,7 @@ ADDED = {  # by a reader, with the recipes of the manual
     "suites/methods/tiny-dino.py",
     "suites/methods/tiny-dino.yaml",
     "suites/mine.yaml",
+    "suites/my-captions.yaml",
     "suites/my-hinge.yaml",
     "suites/my-vit.yaml",
     "suites/my-k-sweep.yaml",
