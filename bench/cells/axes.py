@@ -315,7 +315,9 @@ class StepsAxis(Axis):
         if self.lr_schedule == "triangular" and not self.warmup_epochs:
             raise ValueError("lr_schedule 'triangular' rises in warmup_epochs, 1 or more")
         if self.warmup_epochs > self.epochs:
-            raise ValueError(f"warmup_epochs {self.warmup_epochs}: there are {self.epochs} epochs")
+            raise ValueError(
+                f"warmup_epochs = {self.warmup_epochs} is above epochs = {self.epochs}"
+            )
         return self
 
 

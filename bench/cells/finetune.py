@@ -74,7 +74,8 @@ class FineTune(TransferCell):
             raise ValueError("tune_layers 'last-stage' needs a residual network and colour 'rgb'")
         if self.tune_warmup_epochs > self.tune_epochs:
             raise ValueError(
-                f"tune_warmup_epochs {self.tune_warmup_epochs}: there are {self.tune_epochs} epochs"
+                f"tune_warmup_epochs = {self.tune_warmup_epochs} is above "
+                f"tune_epochs = {self.tune_epochs}"
             )
         has_list = self.dataset == "imagenet1k" and self.label_fraction in PUBLISHED_LISTS
         if self.labelled == "published" and not has_list:

@@ -53,7 +53,9 @@ class ImageText(StepsAxis, Cell):
         if self.learned_tau and self.tau < LEAST_TAU:
             raise ValueError(f"a learned temperature begins at {LEAST_TAU} or above")
         if self.batch_size > self.train_count:
-            raise ValueError(f"batch_size {self.batch_size}: there are {self.train_count} pairs")
+            raise ValueError(
+                f"batch_size = {self.batch_size} is above the {self.train_count} pairs"
+            )
         return self
 
     @property

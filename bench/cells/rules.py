@@ -473,7 +473,7 @@ def _check_bank(cell: Coordinates) -> None:
         need(cell.uniform_epochs == 0, "uniform_epochs has no meaning without negatives 'bank'")
     need(
         cell.uniform_epochs == 0 or cell.uniform_epochs < cell.epochs,
-        f"uniform_epochs {cell.uniform_epochs}: there are {cell.epochs} epochs",
+        f"uniform_epochs = {cell.uniform_epochs} is not below epochs = {cell.epochs}",
     )
 
 

@@ -1,4 +1,4 @@
-"""YAML input: size, encoding, YAML 1.2 numbers and duplicate keys."""
+"""YAML input: size, encoding, YAML 1.2 numbers and booleans, and duplicate keys."""
 
 import os
 import re
@@ -18,19 +18,19 @@ _TAG = "tag:yaml.org,2002:"
 _INT = r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+"
 _FLOAT = r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
 _FORMS = {  # what may stand for a value, by its tag
-    "bool": re.compile("(?i:yes|no|true|false|on|off)$"),
+    "bool": re.compile("(true|True|TRUE|false|False|FALSE)$"),
     "int": re.compile(f"({_INT})$"),
     "float": re.compile(f"({_FLOAT})$"),
 }
-_KEPT = ("null", "bool", "merge")  # rules of YAML 1.1 that hold here
+_KEPT = ("null", "merge")  # rules of YAML 1.1 that hold here
 _PLAIN = ("null", "str", "seq", "map")  # tags of plain data that need no check
 
 
 class Loader(_Base):  # type: ignore[misc]
-    """Loader for plain data with YAML 1.2 numbers; a duplicate key is an error.
+    """Loader for plain data with YAML 1.2 numbers and booleans; a duplicate key is an error.
 
-    PyYAML follows YAML 1.1, which reads 5e-4 as text, 010 as eight, 1:30 as ninety, and parses
-    dates.
+    PyYAML follows YAML 1.1, which reads 5e-4 as text, 010 as eight, 1:30 as ninety, `no` as false,
+    and parses dates.
     """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> Any:
@@ -59,7 +59,7 @@ def construct_value(loader: Any, node: yaml.ScalarNode) -> bool | int | float:
         why = f"'{text}' is not a value of !!{kind}"
         raise yaml.constructor.ConstructorError(None, None, why, node.start_mark)
     if kind == "bool":
-        return bool(loader.bool_values[text.lower()])
+        return text.lower() == "true"
     if kind == "int":
         return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
     return float(text.lower().replace(".inf", "inf").replace(".nan", "nan")) + 0.0
@@ -74,6 +74,7 @@ Loader.yaml_constructors = {
     **{_TAG + name: _Base.yaml_constructors[_TAG + name] for name in _PLAIN},
     **{_TAG + name: construct_value for name in _FORMS},
 }
+Loader.add_implicit_resolver(_TAG + "bool", _FORMS["bool"], list("tTfF"))
 Loader.add_implicit_resolver(_TAG + "int", _FORMS["int"], list("-+0123456789"))
 Loader.add_implicit_resolver(_TAG + "float", _FORMS["float"], list("-+.0123456789"))
 

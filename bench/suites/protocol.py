@@ -31,8 +31,8 @@ class Departure(NamedTuple):
     def text(self) -> str:
         """The deviation, as text."""
         if not self.mine:
-            return f"{self.name} {self.stated} is published, no cell has this setting"
-        return f"{self.name} {', '.join(self.mine)}, published {self.stated}"
+            return f"{self.name} = {self.stated} is published, no cell has this setting"
+        return f"{self.name} = {', '.join(self.mine)}, published {self.stated}"
 
 
 def stated_settings(suite: Suite, paper: Paper, artifact: Artifact) -> list[Statement]:

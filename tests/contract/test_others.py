@@ -96,7 +96,7 @@ def test_numbers_beside_those_that_a_suite_compares_are_a_table_in_python() -> N
     row = frame[frame.published_row == "batch_size = 32, loss = dcl"]
     row = row[(row.artifact == "dcl/table-1-cifar10") & (row.metric == "linear_top1")]
     assert (row.published.tolist(), row.value.tolist()) == ([85.1], [84.6])
-    assert "epochs 100, published 200" in row.protocol.tolist()[0]
+    assert "epochs = 100, published 200" in row.protocol.tolist()[0]
     assert bench.others(suite="eqco-table-9", suites=SUITES).empty
     with pytest.raises(bench.BenchError, match="Did you mean 'dcl-table-1'"):
         bench.others(suite="dcl-tabel-1", suites=SUITES)

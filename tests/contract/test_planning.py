@@ -189,7 +189,7 @@ def test_what_no_cell_has_as_published_is_told_at_every_scale(workspace: Workspa
     """Neighbours are to be sought in the memory bank; no cell does it."""
     name = "mutual-information-figure-5"
     workspace.suite((SUITES / f"{name}.yaml").read_text(), name)
-    told = "knn_against training-images, published memory-bank"
+    told = "knn_against = training-images, published memory-bank"
     for scale in ("paper", "smoke"):
         plan = workspace.call("plan", name, "--scale", scale)
         deviations = plan.out.split("Deviations from the paper, those first that may matter most:")

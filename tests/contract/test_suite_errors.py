@@ -549,6 +549,8 @@ def test_a_file_too_large(workspace: Workspace) -> None:
         (("--where", "K=010"), "--where K: no cell has the value 10. There are: 8, 16.\n"),
         (("--where", "K=!!bool maybe"), "--where K: no cell has the value !!bool maybe. There"),
         (("--set", "steps=1:30"), "--set steps: found '1:30', expected a whole"),
+        (("--set", "output_relu=no"), "--set output_relu: found 'no', expected true or false.\n"),
+        (("--set", "output_relu=1"), "--set output_relu: found 1, expected true or false.\n"),
         (
             ("--seeds", "0,x"),
             "--seeds 0,x: expected whole numbers or rising ranges, such as 0,1,2 or 0-4,7; a "

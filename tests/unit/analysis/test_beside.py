@@ -63,7 +63,7 @@ def test_a_value_has_the_numbers_of_its_settings() -> None:
 def test_an_effect_has_the_differences_of_its_batch_size_and_metric_alone() -> None:
     (found,) = beside("linear_top1", 32)
     assert (found.effect.value, found.effect.is_effect) == (6.3, True)
-    assert "epochs 100, published 200" in found.first.differences
+    assert "epochs = 100, published 200" in found.first.differences
     assert effects_words([found.effect]) == "+6.3 (raminnakhli/Decoupled-Contrastive-Learning)"
     assert beside("knn_top1", 32) == []
 

@@ -102,9 +102,9 @@ def test_another_protocol_is_not_comparable_and_says_why() -> None:
     (cell, *_) = expand(suite, "smoke", path)
     stated = stated_settings(suite, paper, paper.artifact("table-9"))
     assert [d.text for d in departures(cell, stated)] == [
-        "hidden_units 32, published 256",
-        "steps 50, published 5000",
-        "eval_repeats 5, published 1000",
+        "hidden_units = 32, published 256",
+        "steps = 50, published 5000",
+        "eval_repeats = 5, published 1000",
     ]
     (published, *_) = expand(suite, "paper", path)
     assert departures(published, stated) == []
@@ -129,9 +129,9 @@ def test_axes_that_a_row_leaves_open_are_readings() -> None:
     assert batch.measured.mean == 2
     assert (str(bank.verdict), str(batch.verdict)) == ("same", "not comparable")
     assert batch.differences == [
-        "source batch, published bank",
-        "K not used, published 4096",
-        "bank_rate not used, published 0.5",
+        "source = batch, published bank",
+        "K = not used, published 4096",
+        "bank_rate = not used, published 0.5",
     ]
 
 
@@ -243,7 +243,7 @@ def test_shipped_suites_agree_with_their_papers(path: Path) -> None:
     ("scale", "declared", "message"),
     [
         ("smoke", "published", "eqco-table-9: scales.smoke.protocol: declared 'published', but "
-         "hidden_units 32, published 256"),
+         "hidden_units = 32, published 256"),
         ("paper", "reduced", "eqco-table-9: scales.paper.protocol: declared 'reduced', but every "
          "stated setting is the published one"),
     ],

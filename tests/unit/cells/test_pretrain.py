@@ -253,7 +253,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         {"clip_norm": 1.0, "clip_each": 1.0},
         "clip_norm and clip_each: keep one",
     ),
-    "warm-up": ({"warmup_epochs": 3}, "warmup_epochs 3: there are 2 epochs"),
+    "warm-up": ({"warmup_epochs": 3}, "warmup_epochs = 3 is above epochs = 2"),
     "a rule without a rate": (
         {"lr_scaling": "linear"},
         "base_lr and lr_scaling belong together; without them give lr",
@@ -301,7 +301,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a beginning without an end": (
         {"method": "la"},
-        "uniform_epochs 10: there are 2 epochs",
+        "uniform_epochs = 10 is not below epochs = 2",
     ),
     "clusters": (
         {"method": "cave", "clusterings": None},

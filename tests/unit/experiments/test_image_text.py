@@ -158,7 +158,7 @@ def test_equal_captions_count_as_found() -> None:
         ({"tau": 0.005}, "a learned temperature begins at 0.01 or above"),
         ({"lr_schedule": "plateau"}, "for experiment 'pretrain'"),
         ({"base_lr": 0.1, "lr_scaling": "linear"}, "give lr"),
-        ({"batch_size": 4001}, "batch_size 4001: there are 4000 pairs"),
+        ({"batch_size": 4001}, "batch_size = 4001 is above the 4000 pairs"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(changes: dict[str, Any], told: str) -> None:

@@ -237,7 +237,7 @@ ETA = "eta above 0 is needed with label_noise and has no meaning with 'none'"
         ({"lr_schedule": "step"}, BELONGS.format("lr_drop_epochs", "lr_schedule 'step'")),
         ({"eta": 0.4}, ETA),
         ({"label_noise": "symmetric"}, ETA),
-        ({"warmup_epochs": 3}, "warmup_epochs 3: there are 2 epochs"),
+        ({"warmup_epochs": 3}, "warmup_epochs = 3 is above epochs = 2"),
         ({"base_lr": 0.1}, "base_lr and lr_scaling belong together; without them give lr"),
         (
             {"base_lr": 0.1, "lr_scaling": "none"},

@@ -40,7 +40,7 @@ def test_pages_lead_to_the_errata(site: Path) -> None:
 def test_what_a_source_states_otherwise_is_said() -> None:
     (value,) = [v for v in load_paper("dcl").artifact("table-12").values if v.quoted_from]
     assert value.quoted_from is not None
-    differences = ["epochs 200, published 240", "K 65536, published 16384"]
+    differences = ["epochs = 200, published 240", "K = 65536, published 16384"]
     assert quoted_differences(value, value.quoted_from) == differences
     online = value.quoted_from.model_copy(update={"metric": "online_linear_top1"})
     assert quoted_differences(value, online) == ["online linear, published as linear"]

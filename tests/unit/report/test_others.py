@@ -39,7 +39,7 @@ def test_the_page_has_the_three_numbers_of_a_row(image_site: Path) -> None:
     assert published == "81.1"
     assert re.fullmatch(r"60\.\d+ ± \d+\.\d+, scale cifar: not comparable", here)
     assert re.match(r"\[82\.2\]\(https://\S+\) lightly-cifar10-earlier \(best epoch", by_others)
-    assert "tau 0.5, published 0.07" in by_others
+    assert "tau = 0.5, published 0.07" in by_others
     assert "<details><summary>4 more; all: 78 to 87</summary>" in by_others
     html = (image_site / "dcl" / "table-1-cifar10.html").read_text()
     assert '<td data-head="by others"><a href="https://' in html

@@ -128,7 +128,9 @@ def test_an_artifact_on_data_that_no_cell_has_is_not_departed_from() -> None:
     suite, paper = loaded("dcl-table-1"), load_paper("dcl")
     assert departures_of_scale(suite, cells("dcl-table-1", "gpu"), paper) == []
     digits = departures_of_scale(suite, without_baselines(cells("dcl-table-1", "cpu")), paper)
-    assert {f"dataset digits, published {name}" for name in ("imagenet1k", "stl10")} <= set(digits)
+    assert {f"dataset = digits, published {name}" for name in ("imagenet1k", "stl10")} <= set(
+        digits
+    )
 
 
 def test_in_imagenets_place_nothing_but_the_data_set_is_another() -> None:

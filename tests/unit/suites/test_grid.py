@@ -200,7 +200,9 @@ def test_a_long_axis_costs_in_proportion() -> None:
      ("2020-01-01", "2020-01-01"), ("true", True), ("[1]", "[1]"), ("[", "["), ("010", 10),
      ("08", 8), ("0o10", 8), ("0x1F", 31), ("-0.0", 0.0), ("1.5e3", 1500.0), ("-.5", -0.5),
      ("1:30", "1:30"), ("1_000", "1_000"), ("0b11", "0b11"), ("!!float 010", 10.0),
-     ("!!bool maybe", "!!bool maybe"), ("!!timestamp abc", "!!timestamp abc")],
+     ("yes", "yes"), ("Off", "Off"), ("on", "on"), ("n", "n"), ("TRUE", True), ("tRUE", "tRUE"),
+     ("!!bool no", "!!bool no"), ("!!bool maybe", "!!bool maybe"),
+     ("!!timestamp abc", "!!timestamp abc")],
 )  # fmt: skip
 def test_scalars(text: str, value: Any) -> None:
     assert repr(scalar(text)) == repr(value)

@@ -79,7 +79,7 @@ def test_what_a_source_does_not_state_is_unknown() -> None:
     found = beside(load_paper("dcl"), "table-1-cifar10", [suite])
     row = next(b for b in found if b.value.row_settings == {"batch_size": 128, "loss": "dcl"})
     others = {c.row.source.id: c for b in found if b.value is row.value for c in b.others}
-    assert "tau 0.1, published 0.07" in others["lightly-cifar10"].differences
+    assert "tau = 0.1, published 0.07" in others["lightly-cifar10"].differences
     assert "tau" in others["lightly-pulls"].unknown
     assert not any(d.startswith("tau") for d in others["lightly-pulls"].differences)
 

@@ -53,21 +53,21 @@ def test_what_is_as_stated_is_comparable() -> None:
 
 def test_a_difference_of_the_linear_protocol_concerns_linear_values() -> None:
     rows = rows_of_table_1(dcl_stating(linear__base_lr=10.0))
-    assert texts(rows["linear_top1"]) == {"linear.base_lr 30, published 10"}
+    assert texts(rows["linear_top1"]) == {"linear.base_lr = 30, published 10"}
     assert not any(row.comparable for row in rows["linear_top1"])
     assert all(row.comparable for row in rows["knn_top1"])
 
 
 def test_a_difference_of_the_views_concerns_all_values() -> None:
     rows = rows_of_table_1(dcl_stating(views__jitter=[0.4, 0.4, 0.4, 0.1]))
-    told = "views.jitter 0.8, 0.8, 0.8, 0.2, published 0.4, 0.4, 0.4, 0.1"
+    told = "views.jitter = 0.8, 0.8, 0.8, 0.2, published 0.4, 0.4, 0.4, 0.1"
     assert [texts(own) for own in rows.values()] == [{told}, {told}]
     assert not any(row.comparable for own in rows.values() for row in own)
 
 
 def test_a_setting_that_no_cell_has_concerns_all_values() -> None:
     rows = rows_of_table_1(dcl_stating(weight_noise=0.05))
-    told = "weight_noise 0.05 is published, no cell has this setting"
+    told = "weight_noise = 0.05 is published, no cell has this setting"
     assert [texts(own) for own in rows.values()] == [{told}, {told}]
     assert not any(row.comparable for own in rows.values() for row in own)
 
@@ -82,7 +82,7 @@ def test_a_case_is_stated_of_its_cells_alone() -> None:
     queue, batch = small_cell("moco-v2", tau=0.1, K=64), small_cell("simclr", tau=0.1, K=8)
     warm = small_cell("moco-v2", tau=0.2, K=64)
     told = [[d.text for d in departures(cell, stated)] for cell in (queue, batch, warm)]
-    assert told == [["K 64, published 32"], ["K 8, published 16"], ["K 64, published 16"]]
+    assert told == [["K = 64, published 32"], ["K = 8, published 16"], ["K = 64, published 16"]]
 
 
 def test_an_included_protocol_is_stated_too() -> None:
@@ -91,7 +91,7 @@ def test_an_included_protocol_is_stated_too() -> None:
     (cell, *_) = shipped("unigrad-table-2")[1]
     less = cell.model_copy(update={"weight_decay": 0.0})
     told = [d.text for d in departures(less, paper.statements("simplification-check"))]
-    assert told == ["weight_decay 0, published 0.0001"]
+    assert told == ["weight_decay = 0, published 0.0001"]
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_a_published_scale_is_refused_for_what_its_cells_could_have() -> None:
     with pytest.raises(SuiteError) as error:
         check_scale(suite, "paper", cells, stated_of_table_3(weight_noise=0.05, epochs=101))
     assert str(error.value) == (
-        "eqco-table-3: scales.paper.protocol: declared 'published', but epochs 100, published 101"
+        "eqco-table-3: scales.paper.protocol: declared 'published', but epochs = 100, published 101"
     )
 
 
@@ -137,7 +137,7 @@ def test_departures_of_a_scale_are_those_of_its_printed_values() -> None:
     suite, cells = shipped("eqco-table-3")
     assert departures_of_scale(suite, cells, load_paper("eqco")) == []
     assert departures_of_scale(suite, cells, stated_of_table_3(weight_noise=0.05)) == [
-        "weight_noise 0.05 is published, no cell has this setting"
+        "weight_noise = 0.05 is published, no cell has this setting"
     ]
 
 
@@ -147,4 +147,4 @@ def test_departures_of_a_figure_are_those_of_all_cells_with_the_fewest() -> None
     paper = load_paper("dcl")
     assert departures_of_scale(suite, cells, paper) == []
     short = [cell for cell in cells if cell.settings["epochs"] < 200]
-    assert departures_of_scale(suite, short, paper) == ["epochs 20, 50, published 200"]
+    assert departures_of_scale(suite, short, paper) == ["epochs = 20, 50, published 200"]
