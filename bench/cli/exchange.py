@@ -139,7 +139,7 @@ def export_selections(
         histories: whether tables contain complete histories, not only the metrics in figures.
 
     Raises:
-        NothingMeasured: no cell is finished.
+        NothingMeasured: no cell is finished, and none diverged.
         BenchError: the suffix of `to` is unknown, encoders are requested in tables, or all finished
             cells come from exported tables.
     """
@@ -158,16 +158,20 @@ def export_selections(
             f"--encoders: tables cannot hold encoders; --to {to}.tar exports them, for other "
             "programs `--as safetensors`"
         )
-    check_finished(chosen)
-    if not any(c.store.folder(cell).is_done for c in chosen for cell in c.cells):
+    cells = list({cell.id: cell for selection in chosen for cell in selection.cells}.values())
+    store = chosen[0].store
+    diverged = [cell.id for cell in cells if store.folder(cell).divergence() is not None]
+    if not diverged:
+        check_finished(chosen)
+    if not diverged and not any(store.folder(cell).is_done for cell in cells):
         raise BenchError(
             f"--results {chosen[0].results}: holds exported tables, not the folders of cells that "
             "archives and tables are made from; copy the tables, or name the folder of results"
         )
     if archive:
-        cells = [cell for selection in chosen for cell in selection.cells]
-        written = export_archive(cells, chosen[0].store, to, encoders=encoders)
-        return {"cells": written.cells, "encoders": written.encoders, "file": str(to)}
+        written = export_archive(cells, store, to, encoders=encoders)
+        counts = {"cells": written.cells, "encoders": written.encoders}
+        return {**counts, "diverged": diverged, "file": str(to)}
     done = [
         export_cells(
             selection.cells,
@@ -178,7 +182,7 @@ def export_selections(
         )
         for selection in chosen
     ]
-    return {"cells": sum(done), "folder": str(to)}
+    return {"cells": sum(done), "diverged": diverged, "folder": str(to)}
 
 
 def export_as(form: str, chosen: Sequence[Selection], to: Path, data: Path) -> Json:
@@ -290,6 +294,9 @@ def print_export(record: Json) -> None:
     where = plain_text(str(record.get("folder", record.get("file"))))
     if "cells" in record:
         print(f"{_counted(record['cells'], record.get('encoders'))} in {where}")
+        if names := record["diverged"]:
+            shown = ", ".join(names[:MOST_SHOWN]) + " ..." * (len(names) > MOST_SHOWN)
+            print(f"{counted(len(names), 'cell')} that diverged, there as failed: {shown}")
     elif "files" in record:
         encoders = record.get("encoders")
         also = f" and {counted(encoders, 'encoder')}" if encoders else ""

@@ -179,7 +179,14 @@ def check_folder(to: Path, verb: str) -> None:
 def failures_of(cells: Sequence[Cell], states: Sequence[CellState]) -> list[dict[str, Any]]:
     """Return the failed cells, each with its reason, message and log."""
     return [
-        {"id": c.id, "reason": s.reason, "message": s.message, "attempts": s.attempts, "log": s.log}
+        {
+            "id": c.id,
+            "reason": s.reason,
+            "message": s.message,
+            "attempts": s.attempts,
+            "log": s.log,
+            "table": s.table,
+        }
         for c, s in zip(cells, states, strict=True)
         if s.state == State.FAILED
     ]
@@ -192,7 +199,8 @@ def print_failures(failures: Sequence[dict[str, Any]]) -> None:
         alike.setdefault((failure["reason"], failure["message"]), []).append(failure)
     for (reason, message), (first, *others) in [*alike.items()][:MOST_FAILURES]:
         cells = f"{first['id']} and {len(others)} more" if others else first["id"]
-        log = f" (log: {first['log']})" if first["log"] else ""
+        places = [f"{kind}: {first[kind]}" for kind in ("log", "table") if first[kind]]
+        log = f" ({places[0]})" if places else ""
         print(f"  {cells} failed: {plain_text(f'{reason}: {message}{log}')}")
     if left_out := sum(map(len, [*alike.values()][MOST_FAILURES:])):
         print(f"  ... and {left_out} more")

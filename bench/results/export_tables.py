@@ -60,26 +60,25 @@ def _export(
     tables: Tables, cells: Sequence[Cell], store: Store, history: Collection[str] | None
 ) -> int:
     """Add the finished ones of an experiment's cells to its tables."""
-    parts = ("rows", "arrays", "histories", "diverged")
-    rows, arrays, histories, diverged = (_kept(tables, part) for part in parts)
-    count, known = 0, len(diverged)
-    for cell in cells:
-        folder = store.folder(cell)
+    done, failed = list[tuple[Cell, CellFolder]](), dict[str, CellRow]()
+    for cell, folder in ((cell, store.folder(cell)) for cell in cells):
         if not folder.is_done:
             if (message := folder.divergence()) is not None:
                 fields = cell.model_dump(mode="json")
-                diverged[cell.id] = CellRow(fields, {}, {MESSAGE: message})
-            continue
-        if (why := damage_of(folder, whole=True)) is not None:
+                failed[cell.id] = CellRow(fields, {}, {MESSAGE: message})
+        elif (why := damage_of(folder, whole=True)) is not None:
             warn(f"{why}; it is left out {UNTIL}")
-            continue
-        count += 1
-        metrics, provenance = folder.result()
-        rows[cell.id] = CellRow(cell.model_dump(mode="json"), metrics, flatten(provenance))
-        arrays[cell.id] = folder.arrays()
-        histories[cell.id] = _history(folder, history)
-    diverged = {name: row for name, row in diverged.items() if name not in rows}
-    if count or len(diverged) != known:
+        else:
+            done.append((cell, folder))
+    if done or failed:
+        parts = ("rows", "arrays", "histories", "diverged")
+        rows, arrays, histories, diverged = (_kept(tables, part) for part in parts)
+        for cell, folder in done:
+            metrics, provenance = folder.result()
+            rows[cell.id] = CellRow(cell.model_dump(mode="json"), metrics, flatten(provenance))
+            arrays[cell.id] = folder.arrays()
+            histories[cell.id] = _history(folder, history)
+        diverged = {name: r for name, r in (diverged | failed).items() if name not in rows}
         _note_digests(tables, [])  # whoever is killed below leaves tables without digests
         _write_table(tables.cells_file, [rows[name].texts(name) for name in sorted(rows)])
         lines = [{CELL: name} | line for name in sorted(rows) for line in histories.get(name, [])]
@@ -88,15 +87,15 @@ def _export(
         texts = [diverged[name].texts(name) for name in sorted(diverged)]
         _write_table(tables.diverged_file, texts)
         _note_digests(tables, tables.files)
-    return count
+    return len(done)
 
 
 def _kept(tables: Tables, part: str) -> dict[str, Any]:
-    """Return what tables hold already; nothing, with a report, if it is damaged."""
+    """Return what tables hold already; nothing, with a report, if it is damaged and replaced."""
     try:
         return dict(getattr(tables, part))
     except Damaged as fault:
-        warn(f"{fault}; its content is replaced")
+        warn(f"{fault}: this export writes its own cells alone, others have to be exported again")
         return {}
 
 

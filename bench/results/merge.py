@@ -104,8 +104,14 @@ def merge(sources: Sequence[MergedFolder], store: Store, check_encoder: CheckEnc
         and cells that a living process computes (busy).
 
     Raises:
-        StoreError: a file of a source is damaged, or a source is empty; the message names it.
+        StoreError: a file of a source is damaged, or a source is empty; the message names it. Or
+            `store` holds exported tables.
     """
+    if table_files(store.root):
+        raise StoreError(
+            f"{store.root}: holds exported tables, and cells are not added there; name another "
+            "folder by --results"
+        )
     for source in sources:
         if not source.path.is_dir():
             raise StoreError(f"{source.path}: no such results folder")

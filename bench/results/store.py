@@ -56,6 +56,7 @@ class CellState:
     reason: str | None = None
     message: str | None = None
     log: str | None = None
+    table: str | None = None  # that says so, if no attempt here does
     job: str | None = None  # of Slurm, while it runs
     lacks: tuple[str, ...] = ()  # metrics that its kept encoder has to be evaluated for
     edited: tuple[str, ...] = ()  # of a stale cell: settings whose files were edited
@@ -93,7 +94,7 @@ class _InTables:
     """What exported tables say of an experiment's cells."""
 
     done: set[str]  # ids
-    diverged: dict[str, str]  # messages, by id
+    diverged: dict[str, tuple[str, Path]]  # messages and tables, by id
 
 
 def announced(folder: Path) -> Iterator[tuple[Path, Owner, dict[str, Any]]]:
@@ -205,9 +206,12 @@ class Store:
     def _state(self, cell: Cell, present: set[str], queued: dict[str, float]) -> CellState:
         waiting = QUEUED if cell.id in queued else MISSING
         if cell.id not in present:
-            message = self._tables(cell.experiment).diverged.get(cell.id)
-            if message is not None and waiting.state == State.MISSING and not self.retry_before:
-                return CellState(State.FAILED, reason=Diverged.reason, message=message)
+            told = self._tables(cell.experiment).diverged.get(cell.id)
+            if told is not None and waiting.state == State.MISSING and not self.retry_before:
+                message, table = told
+                return CellState(
+                    State.FAILED, reason=Diverged.reason, message=message, table=str(table)
+                )
             if not present or waiting.state == State.QUEUED:
                 return waiting
             former = (edited for name, edited in self.former_ids(cell) if name in present)

@@ -57,8 +57,9 @@ class CellRow(NamedTuple):
     def of(cls, texts: dict[str, str]) -> "CellRow":
         """Return the row from a line of a table, given its column names."""
         row = cls({}, {}, {})
+        named = texts.get(METRICS, "").split()
         for column, part, name in _columns(tuple(texts), texts.get(METRICS, "")):
-            if text := texts[column]:
+            if (text := texts[column]) or column in named:  # which cannot be empty
                 row[part][name] = _value(text)
         return row
 
@@ -109,6 +110,11 @@ class Tables:
         self.history_file = _packed_or_plain(root / f"{stem}.history.csv")
         self.arrays_file = root / f"{stem}.arrays.npz"
         self.diverged_file = root / f"{stem}.diverged.csv.gz"
+
+    @property
+    def of_cells(self) -> list[Path]:
+        """The files without which cells are missing."""
+        return [self.cells_file, self.diverged_file]
 
     @property
     def files(self) -> list[Path]:
@@ -231,17 +237,17 @@ class Exported:
         return dict(by_cell)
 
     @cached_property
-    def diverged(self) -> dict[str, str]:
-        """Message of each cell that diverged, by id; another table may have its later result.
+    def diverged(self) -> dict[str, tuple[str, Path]]:
+        """Message and table of each cell that diverged, by id; another may have its later result.
 
         Raises:
             StoreError: as for `tables`.
         """
-        sets = [tables.diverged for tables in self._sets if tables.diverged_file.exists()]
+        sets = [tables for tables in self._sets if tables.diverged_file.exists()]
         return {
-            name: str(row.provenance.get(MESSAGE, ""))
-            for rows in sets
-            for name, row in rows.items()
+            name: (str(row.provenance.get(MESSAGE, "")), tables.diverged_file)
+            for tables in sets
+            for name, row in tables.diverged.items()
         }
 
     @cached_property
@@ -250,7 +256,13 @@ class Exported:
         names = [path.name for path in self.root.glob(f"{self.experiment}.*csv*")]
         for name in missing_tables(self.root):
             if name.startswith(f"{self.experiment}."):
-                warn(f"{self.root / name}: {GONE}; its cells count as missing")
+                of_cells = name in {
+                    tables.name for tables in Tables(self.root, _stem(name)).of_cells
+                }
+                warn(
+                    f"{self.root / name}: {GONE}; "
+                    + ("its cells count as missing" if of_cells else "export it again")
+                )
         return [Tables(self.root, stem) for stem in sorted({_stem(name) for name in names})]
 
     def fields(self, name: str) -> dict[str, Any]:
@@ -308,7 +320,7 @@ def _read_lines(path: Path) -> Iterator[tuple[list[str], list[str]]]:
         return
     try:
         text = gzip.decompress(content) if path.suffix == ".gz" else content
-        names, *lines = csv.reader(io.StringIO(text.decode(), newline=""))
+        names, *lines = [*csv.reader(io.StringIO(text.decode(), newline=""))] or [[]]
     except (OSError, EOFError, zlib.error, ValueError, csv.Error) as fault:
         raise Damaged(f"{path}: cannot be read as CSV ({fault})") from fault
     twice = [name for name, n in Counter(names).items() if n > 1]

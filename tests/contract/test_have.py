@@ -1,11 +1,14 @@
 """Cells of exported tables count as done: a fresh checkout computes what is missing alone."""
 
+import gzip
+import json
 import shutil
 
+import pytest
 from pandas.testing import assert_frame_equal
 
 import bench
-from tests.fakes.results import cells_of, finish
+from tests.fakes.results import cells_of, fail, finish
 from tests.fakes.suites import SUITE
 from tests.fakes.workspace import Workspace
 
@@ -41,6 +44,83 @@ def test_tables_are_not_written_into_the_results_that_they_are_of(workspace: Wor
         "tables; name another folder\n",
     )  # fmt: skip
     assert workspace.call("resume", "small", "--executor", "inline").status == 0
+
+
+@pytest.mark.parametrize("to", ["tables", "cells.tar"])
+def test_cells_that_diverged_are_named_by_an_export(workspace: Workspace, to: str) -> None:
+    cells = cells_of(workspace.suite(SUITE), "tiny")
+    fail(workspace.root / "results", cells[:2])
+    ids = [cell.id for cell in cells[:2]]
+    alone = workspace.call("export", "small", "--to", to, "--json").json
+    assert (alone["cells"], alone["diverged"]) == (0, ids)
+    finish(workspace.root / "results", cells[2:4], lambda _: METRICS)
+    told = workspace.call("export", "small", "--to", to).out
+    assert f"2 cells in {to}\n2 cells that diverged, there as failed: {', '.join(ids)}\n" in told
+
+
+def test_failures_of_tables_name_their_table(workspace: Workspace) -> None:
+    cells = cells_of(workspace.suite(SUITE), "tiny")
+    fail(workspace.root / "results", cells)
+    assert workspace.call("export", "small", "--to", "tables").status == 0
+    shutil.rmtree(workspace.root / "results")
+    for verb in ("run", "status"):
+        told = workspace.call(verb, "small", *HAVE).out
+        table = "tables/gaussian-mi.small.diverged.csv.gz"
+        assert f"failed: diverged: the loss is nan (table: {table})\n" in told
+
+
+def test_cells_are_not_added_to_exported_tables(workspace: Workspace) -> None:
+    finish(workspace.root / "results", cells_of(workspace.suite(SUITE), "tiny"), lambda _: METRICS)
+    for to in ("tables", "cells.tar"):
+        assert workspace.call("export", "small", "--to", to).status == 0
+    for words in (("import", "cells.tar"), ("merge", "results")):
+        answer = workspace.call("--results", "tables", *words)
+        assert (answer.status, answer.err) == (
+            2, "bench: tables: holds exported tables, and cells are not added there; name another "
+            "folder by --results\n",
+        )  # fmt: skip
+
+
+def test_a_metric_that_was_erased_is_no_result(workspace: Workspace) -> None:
+    finish(workspace.root / "results", cells_of(workspace.suite(SUITE), "tiny"), lambda _: METRICS)
+    assert workspace.call("export", "small", "--to", "tables").status == 0
+    path = workspace.root / "tables" / "gaussian-mi.small.csv.gz"
+    text = gzip.decompress(path.read_bytes()).decode()
+    path.write_bytes(
+        gzip.compress(text.replace(",1.0,mi_lower_bound", ",,mi_lower_bound", 1).encode())
+    )
+    (path.parent / "digests.json").unlink()
+    answer = workspace.call("--results", "tables", "show", "small")
+    assert answer.status == 2
+    assert answer.err.endswith(": mi_lower_bound is not a finite number\n")
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        ("gaussian-mi.small.csv.gz", "its cells count as missing\n"),
+        ("gaussian-mi.small.history.csv.gz", "export it again\n"),
+    ],
+)
+def test_what_a_missing_table_means_is_said(workspace: Workspace, file: str, expected: str) -> None:
+    finish(workspace.root / "results", cells_of(workspace.suite(SUITE), "tiny"), lambda _: METRICS)
+    tables = workspace.root / "tables"
+    assert workspace.call("export", "small", "--to", "tables").status == 0
+    digests = json.loads((tables / "digests.json").read_text())
+    (tables / "digests.json").write_text(json.dumps(digests | {file: "0" * 64}))
+    (tables / file).unlink(missing_ok=True)
+    answer = workspace.call("--results", "tables", "status", "small")
+    assert answer.err == (
+        f"bench: warning: tables/{file}: is missing, but digests.json names it; {expected}"
+    )
+
+
+def test_an_empty_file_is_no_table(workspace: Workspace) -> None:
+    (workspace.root / "tables").mkdir()
+    (workspace.root / "tables" / "gaussian-mi.csv").touch()
+    assert workspace.call("--results", "tables", "status", "small").err == (
+        "bench: tables/gaussian-mi.csv: has no column 'cell'; it is not an exported table\n"
+    )
 
 
 def test_tables_that_were_altered_or_are_none_are_one_line(workspace: Workspace) -> None:

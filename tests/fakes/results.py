@@ -39,6 +39,7 @@ def fail(root: Path, cells: Sequence[Cell], reason: str = "diverged") -> None:
     """Let the cells' last attempt be a failed one in a results folder."""
     for cell in cells:
         folder = Store(root).folder(cell)
+        write_whole(folder.cell_file, to_json(cell.model_dump(mode="json")))
         attempt = begin_attempt(folder.attempts, Owner.me(), "", retry_before=0.0)
         assert attempt is not None
         attempt.end("failed", reason, "the loss is nan")

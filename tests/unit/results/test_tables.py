@@ -291,6 +291,24 @@ def test_a_cell_that_diverged_travels_with_an_export(tmp_path: Path) -> None:
     assert Results(out).failed(cells, Results(out).finished(cells)) == []
 
 
+def test_a_damaged_table_of_failures_is_replaced_and_what_is_lost_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, cells = exported(tmp_path)
+    out = tmp_path / "out"
+    failed = [small_cell(seed=2), small_cell(seed=3)]
+    for cell in failed:
+        fail(store, cell, "diverged", "step 7: loss is nan")
+    export_cells([*cells, *failed], store, out)
+    path = out / "pretrain.diverged.csv.gz"
+    path.write_bytes(path.read_bytes() + b"x")
+    export_cells([small_cell(seed=4)], store, out)  # nothing to write: nothing is replaced
+    assert capsys.readouterr().err == ""
+    export_cells(failed[:1], store, out)
+    assert "this export writes its own cells alone, others have to be" in capsys.readouterr().err
+    assert Results(out).failed(failed, []) == [(failed[0], "diverged")]
+
+
 def test_the_reference_tables_answer_for_cells_that_diverged(tmp_path: Path) -> None:
     store, cells = exported(tmp_path)
     diverged = small_cell(seed=2)
@@ -382,7 +400,7 @@ def test_an_exported_file_that_is_gone_is_reported(
             "cell {0}: its settings are those of cell {1}",
         ),
         (lambda rows: [[*row, row[1]] for row in rows], "has column experiment twice"),
-        (lambda rows: rows[:0], "cannot be read as CSV (not enough values to unpack"),
+        (lambda rows: rows[:0], "has no column 'cell'; it is not an exported table"),
     ],
 )
 def test_a_table_without_digests_that_cannot_be_right_is_refused(
