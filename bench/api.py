@@ -415,6 +415,8 @@ def load_encoder(
     """
     from bench.experiments.loaded_encoder import encoder_of_cell, encoder_of_export
 
+    if not isinstance(cell, str | Path):
+        raise BenchError(f"cell {cell!r}: expected the id of a cell, or the path of a folder")
     if (Path(cell) / "config.json").is_file():
         return encoder_of_export(Path(cell))
     workspace = workspace_of(results=results, suites=suites, data=data)

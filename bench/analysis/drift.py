@@ -212,7 +212,8 @@ def _judge(drift: Moved, groups: list[SeedGroup]) -> None:
         here, there = (float(np.mean([*side.values()])) for side in sides)
         if here == there:
             continue
-        interval = move.interval(LEVEL) if move else None
+        step = steps[group.metric, group.experiment]
+        interval = move.with_step(step).interval(LEVEL) if move else None
         drift.groups.append(
             {
                 "experiment": group.experiment,

@@ -24,6 +24,7 @@ from bench.text import counted, number_words, value_text
 PUBLISHED: Literal["published"] = "published"
 OTHERS: Literal["others"] = "others"
 HERE: Literal["here"] = "here"
+NO_SUITE = "not looked up, as no suite here tests this"
 
 
 class Ours(NamedTuple):
@@ -77,6 +78,7 @@ class Findings:
 
     question: Question
     rows: list[EffectRow]
+    has_suite: bool = True  # effects are looked up by the checks of suites
 
     def of(self, kind: str) -> list[EffectRow]:
         """Return the effects of one kind."""
@@ -140,13 +142,14 @@ class Findings:
     def _published_words(self) -> str:
         rows = self.of(PUBLISHED)
         if not rows:
-            return "Published: the papers print no number."
+            return f"Published: {'the papers print no number' if self.has_suite else NO_SUITE}."
         return f"Published: {_first_words(rows)}."
 
     def _others_words(self) -> str:
         rows = self.of(OTHERS)
         if not rows:
-            return "By others: we know of no published measurement."
+            known = "we know of no published measurement" if self.has_suite else NO_SUITE
+            return f"By others: {known}."
         kinds = {
             "as claimed": [row for row in rows if row.says == Seen.YES],
             "not as claimed": [row for row in rows if row.says == Seen.NO],
@@ -163,6 +166,8 @@ class Findings:
 
     def _here_words(self) -> str:
         rows = self.of(HERE)
+        if not rows and not self.has_suite:
+            return f"Here: {NO_SUITE}."
         if not rows:
             run = f"bench run {self.question.suite} --scale {self.question.scale}"
             return f"Here: not measured; `{run}` computes it."
@@ -192,7 +197,9 @@ def findings(question: Question, suites: Iterable[Suite], ours: Sequence[Ours]) 
                         others[frozenset(row.links)] = row
                 for row in _here(question, suite, claim, ours):
                     here.setdefault((row.what, row.metric, row.effect, row.low, row.high), row)
-    return Findings(question, [*published.values(), *others.values(), *here.values()])
+    rows = [*published.values(), *others.values(), *here.values()]
+    tested = {(suite.paper, claim) for suite in listed for claim in suite.claims}
+    return Findings(question, rows, has_suite=not tested.isdisjoint(question.all_claims))
 
 
 def _published(question: Question, suite: Suite, claim: str) -> list[EffectRow]:

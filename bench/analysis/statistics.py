@@ -99,10 +99,14 @@ class Estimate:
         Args:
             step: resolution of the metric. Bitwise equal seeds still have at least this much noise.
         """
-        error = max(self.error, step / self.n**0.5)
+        error = self.with_step(step).error
         if error == 0:
             return float(self.mean == 0)
         return float(2 * scipy.special.stdtr(self.freedom, -abs(self.mean) / error))
+
+    def with_step(self, step: float) -> Estimate:
+        """Return the estimate with at least the noise of a metric's resolution."""
+        return replace(self, error=max(self.error, step / self.n**0.5))
 
     def p_outside(self, region: Region) -> float:
         """Return the smallest p for which the interval of level 1 - p lies outside the region."""

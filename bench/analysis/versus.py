@@ -39,6 +39,7 @@ class Lead:
     unequal: tuple[Unequal, ...] = ()  # other settings that differ between the two sides
     cells: frozenset[str] = frozenset()  # the ids of those that are compared
     level: float = LEVEL
+    left_out: int = 0  # points with an unreliable number
 
     @property
     def sign(self) -> int:
@@ -80,7 +81,8 @@ def lead(
 ) -> Lead | None:
     """Return the mean lead of the first over the second; None if no seed has both sides.
 
-    Compared cells agree in all settings except `setting` and those that follow from it.
+    Compared cells agree in all settings except `setting` and those that follow from it. Points with
+    an unreliable number are left out whole, because the other seeds would be a selection.
 
     Args:
         measured: all cells of a suite at a scale and the metrics of the finished ones.
@@ -92,15 +94,18 @@ def lead(
     """
     where, than = sides(setting, first, second)
     check = Exceeds(check="exceeds", metric=metric, where=where, than=than, mean=True)
-    done = [cell for cell in cells if metric in measured.metrics.get(cell.id, {})]
-    groups = list(groups_among(check, CellIndex(done)).values())
+    known = (measured.metrics, measured.doubts)
+    done = [cell for cell in cells if any(metric in of.get(cell.id, {}) for of in known)]
+    every = list(groups_among(check, CellIndex(done)).values())
+    groups = [g for g in every if measured.why_left_out(metric, [*g[0], *g[1]]) is None]
     estimate = difference(metric, [(ours, theirs) for ours, theirs in groups], measured)
     if not groups or estimate is None:
         return None
     both = [[cell for group in groups for cell in group[side]] for side in (0, 1)]
     ids = frozenset(cell.id for side in both for cell in side)
     unequal = _unequal(setting, groups)
-    return Lead(metric, estimate.interval(), len(groups), unequal, ids)
+    left_out = len(every) - len(groups)
+    return Lead(metric, estimate.interval(), len(groups), unequal, ids, left_out=left_out)
 
 
 def _unequal(setting: str, groups: Sequence[Sequence[Sequence[Cell]]]) -> tuple[Unequal, ...]:

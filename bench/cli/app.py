@@ -16,7 +16,7 @@ from bench import __version__
 from bench.cli.workspace import Workspace, check_link
 from bench.errors import INTERRUPTED, BenchError, DiskFailure, Interrupted, NothingMeasured
 from bench.files.messages import forget_warnings
-from bench.suites.shipped import default_suites, reference_results
+from bench.suites import shipped
 from bench.text import foreign_text, plain_text
 
 READER_GONE = 141  # the exit status that a shell gives a program which writes to a broken pipe
@@ -178,8 +178,8 @@ def _settings(
         if path is not None:
             check_link(path, f"--{name} {path}")
     if results.parts[-2:] == REFERENCE and not results.exists():
-        results = reference_results()
-    context.obj = Workspace(suites or default_suites(), results, data)
+        results = shipped.reference_results()
+    context.obj = Workspace(suites or shipped.default_suites(), results, data)
 
 
 def main() -> None:

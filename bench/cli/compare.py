@@ -210,10 +210,10 @@ def _print_why_not(evidence: Evidence, selection: Selection) -> None:
             f"None of {len(evidence.compared)} printed values has its settings among the finished "
             f"cells of this scale ({scale.protocol})"
         )
-    print_line(
-        f"{why}; `{selection.command('show')}` prints what was measured, "
-        f"`{selection.command('claims')}` judges the paper's claims."
-    )
+    answers = [f"`{selection.command('show')}` prints what was measured"]
+    if suite.claims and scale.no_verdict is None:
+        answers.append(f"`{selection.command('claims')}` judges the paper's claims")
+    print_line(f"{why}; {', '.join(answers)}.")
 
 
 def print_drift(record: Json) -> None:

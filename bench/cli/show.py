@@ -185,6 +185,6 @@ def next_command(selection: Selection, missing: int, failed: int) -> str:
         return f"`{whole_suite.command('show')}` shows the suite's own cells"
     if published and suite.compare:
         return f"`{whole_suite.command('compare')}` compares it with the printed values"
-    if suite.claims:
+    if suite.claims and suite.scales[selection.scale].no_verdict is None:
         return f"`{whole_suite.command('claims')}` judges the paper's claims on it"
     return f"`{whole_suite.command('report')}` writes pages and figures"

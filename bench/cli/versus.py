@@ -189,6 +189,7 @@ def _row(suite: Suite, scale: str, shown: Lead, within: str | None) -> Json:
         "level": shown.level,
         "n": difference.n,
         "groups": shown.groups,
+        "left_out": shown.left_out,
         "sign": shown.sign,
         "cells": sorted(shown.cells),
         "unequal": [
@@ -263,6 +264,9 @@ def print_versus(first: str, second: str, records: Sequence[Json]) -> None:
         for r in records
     ]  # fmt: skip
     print_rows("", ["suite", "metric", "difference", "seeds", "points", "higher"], rows)
+    for r in records:
+        if n := r["left_out"]:
+            print_line(f"{_place(r)}: {counted(n, 'point')} with unreliable numbers left out")
     for line in dict.fromkeys(_unequal_words(r) for r in records if r["unequal"]):
         print_line(line)
     print_line(_tally(first, second, records))

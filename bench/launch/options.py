@@ -34,10 +34,12 @@ class RunOptions:
         return self.executor not in ("local", "inline")
 
     def check(self) -> None:
-        """Raise a LaunchError if two options exclude each other."""
+        """Raise a LaunchError if an option is invalid or two exclude each other."""
         if self.executor not in EXECUTORS and self.executor not in (added := added_executors()):
             allowed = choices(self.executor, [*EXECUTORS, *added])
             raise LaunchError(f"--executor {self.executor}: unknown. {allowed}")
+        if self.jobs is not None and (type(self.jobs) is not int or self.jobs < 1):
+            raise LaunchError(f"--jobs {self.jobs!r}: expected a whole number of at least 1")
         if self.profile is not None and not self.submits:
             raise LaunchError("--profile belongs to --executor slurm")
         if self.ranks is not None and self.executor != "slurm":

@@ -36,6 +36,12 @@ def test_every_disputed_question_is_there() -> None:
     assert {question.name for question in questions()} >= DISPUTED
 
 
+def test_without_a_suite_of_its_claims_nothing_is_said_of_a_question(workspace: Workspace) -> None:
+    sentences = workspace.call("questions", "temperature", "--json").json["sentences"]
+    reason = "not looked up, as no suite here tests this"
+    assert sentences == [f"{who}: {reason}." for who in ("Published", "By others", "Here")]
+
+
 def test_one_command_says_what_is_known_of_dcl_at_small_batch(workspace: Workspace) -> None:
     roots = "--suites", str(SUITES), "--results", str(REFERENCE)
     found = json.loads(workspace.call(*roots, "questions", "dcl-small-batch", "--json").out)

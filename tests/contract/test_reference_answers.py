@@ -57,6 +57,17 @@ def test_ones_own_cells_answer_alone(with_reference: Workspace) -> None:
     assert "elsewhere: no such results folder" in answer.err
 
 
+def test_status_says_from_where_the_reading_verbs_answer(with_reference: Workspace) -> None:
+    note = "  30 of them are in the reference results, from which `show` and `compare` answer\n"
+    assert note in with_reference.call("status", *WORDS).out
+    assert (
+        with_reference.call("--results", "new", "status", *WORDS, "--json").json["reference"] == 0
+    )
+    own = cells_of(SUITE, "paper")[0]
+    finish(with_reference.root / "results", [own], lambda _: {"mi_lower_bound": 0.25})
+    assert with_reference.call("status", *WORDS, "--json").json["reference"] == 0
+
+
 def test_failed_cells_are_not_answered_from_the_reference(with_reference: Workspace) -> None:
     fail(with_reference.root / "results", cells_of(SUITE, "paper")[:1])
     answer = with_reference.call("show", *WORDS)

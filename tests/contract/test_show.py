@@ -85,6 +85,16 @@ def test_pages_and_their_figures_show_failed_cells(workspace: Workspace) -> None
     )
 
 
+def test_effects_without_a_figure_have_a_page(workspace: Workspace) -> None:
+    """None of the published effects is measured, and the suite draws nothing."""
+    changes = {"figures": [], "compare.0.baseline": {"loss": "infonce", "alpha": None}}
+    path = workspace.suite(changed(SUITE, changes))
+    finish(workspace.root / "results", cells_of(path, "tiny"), number)
+    answer = workspace.call("report", "small")
+    assert (answer.status, answer.err) == (0, "")
+    assert (workspace.root / "reports" / "small" / "tiny" / "index.html").is_file()
+
+
 def test_failed_cells_are_why_nothing_is_compared_or_judged(workspace: Workspace) -> None:
     cells = cells_of(workspace.suite(changed(SUITE, {"grid.K": [64, 256]})), "tiny")
     failed = [c for c in cells if c.settings["K"] == 64]
@@ -99,6 +109,16 @@ def test_failed_cells_are_why_nothing_is_compared_or_judged(workspace: Workspace
     (judged,) = workspace.call("claims", "small", "--json").json
     expected = ("not tested", "cells failed: diverged 4 of 8")
     assert (judged["verdict"], judged["missing"]) == expected
+
+
+@pytest.mark.parametrize(("unjudged", "hinted"), [(None, True), ("it is short", False)])
+def test_claims_are_hinted_at_where_they_are_judged(
+    workspace: Workspace, unjudged: str | None, hinted: bool
+) -> None:
+    path = workspace.suite(changed(SUITE, {"scales.tiny.unjudged": unjudged}))
+    finish(workspace.root / "results", cells_of(path, "tiny"), number)
+    told = workspace.call("compare", "small").out
+    assert ("bench show small --scale tiny" in told, "bench claims" in told) == (True, hinted)
 
 
 def test_without_a_finished_cell_the_hint_is_what_run_does(workspace: Workspace) -> None:
@@ -208,6 +228,10 @@ def test_where_another_scale_has_cells_is_told(workspace: Workspace) -> None:
     [
         ({}, "Next: `bench claims small --scale tiny` judges the paper's claims on it"),
         ({"claims": {}}, "Next: `bench report small --scale tiny` writes pages and figures"),
+        (
+            {"scales.tiny.unjudged": "it is short"},
+            "Next: `bench report small --scale tiny` writes pages and figures",
+        ),
     ],
 )
 def test_a_run_ends_with_what_was_measured_and_the_next_command(

@@ -15,7 +15,7 @@ from tests.fakes.workspace import Workspace
 
 KEYS = [
     "suite", "scale", "protocol", "metric", "difference", "low", "high", "level", "n", "groups",
-    "sign", "cells", "unequal", "within", "others",
+    "left_out", "sign", "cells", "unequal", "within", "others",
 ]  # fmt: skip
 CLAIM = {
     "toy-mi-steady": [
@@ -110,6 +110,22 @@ def test_it_is_printed_with_unit_seeds_and_points(measured: Workspace) -> None:
     assert line.split()[4:] == [
         "MI", "bound", "-1.20", "[-1.64,", "-0.76]", "nats", "2", "4", "eqco"
     ]  # fmt: skip
+
+
+def test_a_point_with_an_unreliable_number_is_left_out_whole(workspace: Workspace) -> None:
+    """The seeds that are left of it would be a selection."""
+    path = workspace.root / "suites" / "small.yaml"
+
+    def high(cell: Any) -> dict[str, float]:
+        is_high = (cell.K, cell.mi_true, cell.loss, cell.seed) == (8, 2, "infonce", 0)
+        return {"mi_lower_bound": 9.0 if is_high else cell.seed / 10 + (cell.loss == "eqco")}
+
+    finish(workspace.root / "results", cells_of(path, "tiny"), high)
+    (row,) = workspace.call("versus", "eqco", "infonce", "--json").json
+    assert (row["groups"], row["left_out"], row["n"]) == (3, 1, 2)
+    assert row["difference"] == pytest.approx(1)
+    told = workspace.call("versus", "eqco", "infonce").out
+    assert "small at tiny (reduced): 1 point with unreliable numbers left out\n" in told
 
 
 def test_what_is_sure_says_which_is_higher(workspace: Workspace) -> None:

@@ -118,6 +118,15 @@ def test_means_are_over_the_seeds_that_both_have(tmp_path: Path, cells: list[Cel
         assert group["difference"] == pytest.approx(1.0)
 
 
+def test_the_interval_of_seeds_that_agree_is_that_of_their_verdict(
+    tmp_path: Path, cells: list[Cell]
+) -> None:
+    """The only two values of the metric are 5 apart, so 5 is its known resolution."""
+    for group in two(tmp_path, cells, lambda _: 1.0, lambda _: 6.0).groups:
+        assert (group["beyond_noise"], group["difference"]) == (False, 5.0)
+        assert group["low"] < 0 < group["high"]
+
+
 def test_the_number_of_tests_is_corrected_for_and_said(
     tmp_path: Path, cells: list[Cell], capsys: pytest.CaptureFixture[str]
 ) -> None:
