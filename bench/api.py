@@ -413,10 +413,10 @@ def load_encoder(
         >>> tuple(encoder(preprocess(image)[None]).shape), encoder.feature_dim
         ((1, 64), 64)
     """
-    from bench.experiments.loaded_encoder import encoder_of_cell, encoder_of_export
-
     if not isinstance(cell, str | Path):
         raise BenchError(f"cell {cell!r}: expected the id of a cell, or the path of a folder")
+    from bench.experiments.loaded_encoder import encoder_of_cell, encoder_of_export
+
     if (Path(cell) / "config.json").is_file():
         return encoder_of_export(Path(cell))
     workspace = workspace_of(results=results, suites=suites, data=data)

@@ -71,7 +71,7 @@ def export(
     pandas can read the tables. `show`, `compare` and other commands read them with --results. Cells
     are added to existing tables.
 
-    `bench import` reads an archive. Exit status 3: no cell is finished.
+    `bench import` reads an archive. Exit status 3: no cell is finished, and none diverged.
     """
     chosen = [select(context.obj, name, scale=scale, where=where, seeds=seeds) for name in suite]
     if form is None:

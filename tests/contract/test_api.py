@@ -157,6 +157,10 @@ def test_results_or_seeds_that_are_none_are_told(small: Workspace) -> None:
         bench.load("small", scale=3)  # type: ignore[arg-type]
     with pytest.raises(bench.BenchError, match=r"^results 3: expected the path of a folder"):
         bench.load("small", results=3)  # type: ignore[arg-type]
+    with pytest.raises(bench.BenchError, match=r"^cell 3: expected the id of a cell, or the path"):
+        bench.load_encoder(3)  # type: ignore[arg-type]
+    with pytest.raises(bench.BenchError, match=r"^--jobs 0: expected a whole number of at least 1"):
+        bench.run("small", jobs=0)
 
 
 NO_SETTINGS: list[tuple[dict[str, Any], str]] = [
