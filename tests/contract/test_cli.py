@@ -101,7 +101,7 @@ def test_status(done: Workspace) -> None:
         "suite": "small", "scale": "tiny", "results": "results", "cells": 16, "done": 16,
         "running": 0, "queued": 0, "failed": 0, "missing": 0, "stale": 0, "attempts": 0,
         "failures": [], "jobs": [], "slurm_answers": True, "left_core_s": None, "begun": [],
-        "words": "small --scale tiny", "added_later": [], "unknown_jobs": {},
+        "words": "small --scale tiny", "added_later": [], "unknown_jobs": {}, "reference": 0,
     }  # fmt: skip
     told = "small at scale tiny: 16 cells: 16 done\n"
     assert done.call("status", "small").out == told
@@ -629,7 +629,7 @@ def test_an_unknown_method_of_a_suite_is_told(workspace: Workspace) -> None:
 @pytest.mark.slow
 def test_cells_travel(done: Workspace) -> None:
     told = done.call("export", "small", "--to", "x.tar.gz", "--json").json
-    assert told == {"cells": 16, "encoders": 0, "file": "x.tar.gz"}
+    assert told == {"cells": 16, "encoders": 0, "diverged": [], "file": "x.tar.gz"}
     answer = done.call("--results", "other", "import", "x.tar.gz")
     assert answer.status == 0
     assert answer.out == "16 cells added, 0 identical, 0 in conflict, 0 busy\n"

@@ -157,7 +157,7 @@ def test_reasons_of_failures_are_explained_once(
 ) -> None:
     from bench.cli.options import print_failures
 
-    failure = {"id": "x", "reason": reason, "attempts": 1, "log": None}
+    failure = {"id": "x", "reason": reason, "attempts": 1, "log": None, "table": None}
     print_failures([failure | {"message": str(i // 2)} for i in range(24)])
     out = capsys.readouterr().out
     assert out.count("\n") == 12

@@ -38,7 +38,7 @@ PRINTED: dict[str, Any] = {
     "other versions": lambda: verified(versions={"packages.torch": (HOSTILE, "2")}),
     "a cell that fails now": lambda: verified(error=HOSTILE),
     "a failure": lambda: print_failures(
-        [{"id": "0", "reason": "code", "message": HOSTILE, "log": None}]
+        [{"id": "0", "reason": "code", "message": HOSTILE, "log": None, "table": None}]
     ),
 }
 
