@@ -12,8 +12,7 @@ from bench.analysis.compare import pairings
 from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
 from bench.papers.reader import Paper, Statement
-from bench.suites.agreement import agrees
-from bench.suites.facts import facts
+from bench.suites.facts import agrees, facts
 from bench.suites.protocol import Departure, departures, stated_of, stated_settings
 from bench.suites.suite import Suite
 from bench.text import value_text

@@ -1,10 +1,11 @@
-"""Comparison of two results folders: which cells changed, how much, and whether noise explains it.
+"""Comparison of two results folders: which cells changed, how much, and what explains it.
 
 A cell that both folders have is either bitwise equal or moved. A group contains cells with equal
 settings and several seeds. A paired t-test over the shared seeds decides whether the group's mean
 moved beyond noise. With fewer than two shared seeds, Welch's test compares the means over each
 side's own seeds. The Benjamini-Hochberg procedure limits the false discovery rate to 5 % over all
-groups and metrics. A single seed never shows a change.
+groups and metrics. A single seed never shows a change. Differences in provenance, such as another
+processor, may explain why two results of one cell differ.
 """
 
 import json
@@ -15,15 +16,29 @@ from typing import Any
 
 import numpy as np
 
-from bench.analysis.causes import other_versions, same_model
 from bench.analysis.statistics import LEVEL, Estimate, estimate
 from bench.cells import CELLS
+from bench.cells.cell import Cell
 from bench.errors import StoreError
 from bench.record import Json
 from bench.results.reader import Finished, Results
 
 ROUNDING = 1e-6  # numbers nearer than this, relatively, differ by the rounding of float32 alone
 BySeed = dict[int, float]
+PROCESSOR = "machine.processor"
+MODEL = "machine.processor_model"
+HARDWARE = (MODEL, "machine.cpu_capability")
+CUDA = ("cuda.runtime", "cuda.cudnn", "cuda.driver")
+RECORDED_LATER = (
+    *HARDWARE, *CUDA, "packages.torchvision", "packages.faiss-cpu", "packages.pycocotools",
+)  # fmt: skip
+"""Older results lack them."""
+CAUSES = (
+    "python", "device", "device_name", "dataset", "evaluated_on", PROCESSOR, "code.commit",
+    *HARDWARE, *CUDA,
+)  # fmt: skip
+"""Versions of these are in the provenance, next to the packages."""
+OTHER_MODEL = "another processor of the same name may be the reason"
 
 
 @dataclass
@@ -281,3 +296,107 @@ def _by_metric(cells: list[Json]) -> list[Json]:
         {"metric": name, "moved": len(differences), "largest_difference": max(differences)}
         for name, differences in sizes.items()
     ]
+
+
+def other_versions(mine: Json, theirs: Json) -> Json:
+    """Return the differences in provenance that may change a number.
+
+    Args:
+        mine: flat provenance of one result. Keys with the prefix `trained.` describe the encoder.
+        theirs: flat provenance of the other result.
+    """
+    names = sorted(n for n in mine.keys() | theirs.keys() if _is_cause(_plain(n)))
+    return {
+        n: [mine.get(n), theirs.get(n)]
+        for n in names
+        if mine.get(n) != theirs.get(n) and not _is_unknown(n, mine, theirs)
+    }
+
+
+def same_model(mine: Json, theirs: Json) -> bool:
+    """Return whether both results, and their encoders, used the same processor model.
+
+    Args:
+        mine: flat provenance of one result.
+        theirs: flat provenance of the other result.
+    """
+    names = {MODEL}
+    if any(n.startswith("trained.") for n in (*mine, *theirs)):
+        names.add(f"trained.{MODEL}")
+    return all(mine.get(n) is not None and mine.get(n) == theirs.get(n) for n in names)
+
+
+def only_model(versions: Json) -> bool:
+    """Return whether the only difference is the processor model, not its name.
+
+    Args:
+        versions: result of `other_versions`.
+    """
+    return bool(versions) and all(_plain(name) in HARDWARE for name in versions)
+
+
+def tells_processors(versions: Json) -> bool:
+    """Return whether the names or models of the processors are known to differ.
+
+    Args:
+        versions: result of `other_versions`.
+    """
+    return any(_plain(name) in (PROCESSOR, MODEL) for name in versions)
+
+
+def _plain(name: str) -> str:
+    return name.removeprefix("trained.")
+
+
+def _is_cause(name: str) -> bool:
+    return name in CAUSES or name.startswith("packages.")
+
+
+def _is_unknown(name: str, mine: Json, theirs: Json) -> bool:
+    """Whether one side was written before the name was recorded: that is no difference."""
+    lacks = mine.get(name) is None or theirs.get(name) is None
+    return lacks and _plain(name) in RECORDED_LATER
+
+
+def verified(
+    cell: Cell, then: Finished, now: Finished | None, *, of_table: bool, error: str | None = None
+) -> Json:
+    """Return the row of `bench verify --json`.
+
+        {"id", "experiment", "seed", "same": bitwise equal, "largest_difference": of any metric,
+         "metrics": {name: {"then", "now", "difference"}} of those that differ, "history": whether
+         it differs, "arrays": [names of those that differ], "versions": {what: [then, now]} of
+         those that differ, "same_model": both record one model of processor, "only_metrics": a
+         table's row says no more, "error": why it failed}
+
+    Args:
+        cell: the cell.
+        then: the stored result.
+        now: the recomputed result; None if the cell failed.
+        of_table: whether `then` is a row of an exported table. Histories and arrays are then not
+            compared.
+        error: why the cell failed.
+    """
+    nothing: Json = {"metrics": {}, "history": False, "arrays": []}
+    parts = nothing if now is None else differing(then, now)
+    if of_table:
+        parts |= {"history": False, "arrays": []}
+    metrics = {
+        name: {"then": a, "now": b, "difference": None if a is None or b is None else b - a}
+        for name, (a, b) in parts["metrics"].items()
+    }
+    sizes = [abs(m["difference"]) for m in metrics.values() if m["difference"] is not None]
+    return {
+        "id": cell.id,
+        "experiment": cell.experiment,
+        "seed": cell.seed,
+        "same": now is not None and not any(parts.values()),
+        "largest_difference": max(sizes, default=0.0),
+        "metrics": metrics,
+        "history": parts["history"],
+        "arrays": parts["arrays"],
+        "versions": {} if now is None else other_versions(then.provenance, now.provenance),
+        "same_model": now is not None and same_model(then.provenance, now.provenance),
+        "only_metrics": of_table,
+        "error": error,
+    }

@@ -21,8 +21,7 @@ from bench.cells.cell import Cell
 from bench.papers.reader import Paper
 from bench.results.fitness import Failed
 from bench.results.reader import Done, Results
-from bench.suites.stand_in import with_stand_ins
-from bench.suites.suite import Suite
+from bench.suites.suite import Suite, with_stand_ins
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from bench.analysis.beside import effect_lines, value_lines
-from bench.analysis.causes import OTHER_MODEL, only_model
-from bench.analysis.drift import moved
+from bench.analysis.drift import OTHER_MODEL, moved, only_model
 from bench.analysis.evidence import Evidence
 from bench.analysis.verdicts import Verdict
 from bench.cells.cell import Cell

@@ -12,7 +12,7 @@ from bench.errors import BenchError, choices
 from bench.record import Json
 from bench.report.methods import NOT_CHECKED, methods_page, presets_page
 from bench.report.page import Page
-from bench.suites.agreement import stated_text
+from bench.suites.facts import stated_text
 from bench.suites.presets import STATING, Preset, elsewhere, load_presets, stated_of
 from bench.suites.reference import settings_reference
 from bench.text import value_text

@@ -17,7 +17,7 @@ from bench.files.messages import tell
 from bench.loss_files import TRUST, LossFile, trust, trusted, trusted_folders
 from bench.metric_files import FOLDERS, MetricFile, trusted_metric
 from bench.results.store import State, Store
-from bench.suites.own_losses import own_code
+from bench.suites.own_files import own_code
 from bench.text import counted
 
 Trust = Annotated[

@@ -18,12 +18,11 @@ from bench.cli.workspace import Workspace
 from bench.papers.questions import Question, question_named
 from bench.papers.questions import questions as all_questions
 from bench.report.measured import best_lines
-from bench.report.scale_words import scale_words
+from bench.report.summary import scale_words
 from bench.report.tables import Entry
 from bench.suites.expand import expand
 from bench.suites.load import known_suites, load_suite
-from bench.suites.stand_in import with_stand_ins
-from bench.suites.suite import Suite
+from bench.suites.suite import Suite, with_stand_ins
 
 
 def questions(

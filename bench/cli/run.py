@@ -27,8 +27,7 @@ from bench.cli.options import (
     print_failures,
 )
 from bench.cli.own_code import Trust, check_own_code, trust_folders
-from bench.cli.plan import check_of_suite, within
-from bench.cli.plan_text import print_limited
+from bench.cli.plan import check_of_suite, print_limited, within
 from bench.cli.selection import Selection, check_scales, missing_data, select, sharded
 from bench.cli.show import MOST_LINES, measured_of, print_measured
 from bench.cli.workspace import beside_tables

@@ -22,8 +22,7 @@ from bench.results.fitness import Failed
 from bench.results.reader import Done
 from bench.suites.metric_words import metric_words
 from bench.suites.others import Counterpart
-from bench.suites.stand_in import with_stand_ins
-from bench.suites.suite import MeasuredTable
+from bench.suites.suite import MeasuredTable, with_stand_ins
 from bench.text import value_text
 
 MOST_LINES = 40  # of tables behind a run; `show` prints all

@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from bench.analysis.causes import OTHER_MODEL, tells_processors
-from bench.analysis.recomputed import verified
+from bench.analysis.drift import OTHER_MODEL, tells_processors, verified
 from bench.cells.cell import Cell
 from bench.cli.options import AsJson, AtScale, Matching, SeedList, SuiteName, answer, under
 from bench.cli.own_code import Trust, check_own_code, trust_folders

@@ -24,8 +24,7 @@ from bench.report.measured import shown_tables
 from bench.suites.expand import expand
 from bench.suites.load import known_suites, load_suite
 from bench.suites.metric_words import metric_words, unit_of_metric
-from bench.suites.stand_in import with_stand_ins
-from bench.suites.suite import Suite
+from bench.suites.suite import Suite, with_stand_ins
 from bench.text import counted, number_words, value_text
 
 MOST_NAMED = 3  # suites in a line

@@ -13,12 +13,11 @@ from bench.data.streams import Purpose
 from bench.errors import CellFailure
 from bench.losses import correlation
 from bench.methods.negatives import Similarities
-from bench.methods.objectives import Pair
+from bench.methods.objectives import Pair, Samples
 from bench.methods.online_network import Online
 from bench.methods.own_loss import OwnLoss, faults_of
 from bench.methods.own_method import Moment, OwnMethod
 from bench.methods.own_metric import OwnMetric
-from bench.methods.sample_sets import Samples
 from bench.train.sources import views_of
 
 QUERIES, MOST = 8, 256  # of a method, whose step is slow; and of what is not, at most

@@ -5,7 +5,7 @@ Shapes: N queries, M negatives of one query, K queued keys or the number of nega
 """
 
 from bench.losses.alignment import align, align_uniform, uniformity
-from bench.losses.bounds import gradient_norm_bound, mi_lower_bound
+from bench.losses.bounds import gradient_norm_bound, histogram, mi_lower_bound, q_b
 from bench.losses.contrastive import (
     dcl,
     dclw,
@@ -17,7 +17,6 @@ from bench.losses.contrastive import (
 )
 from bench.losses.gradient_form import gradient_form
 from bench.losses.instance import ir, la, neighbour_gain
-from bench.losses.probes import histogram, q_b
 from bench.losses.siamese import (
     barlow_twins,
     correlation,

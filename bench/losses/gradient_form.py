@@ -21,8 +21,7 @@ from typing import Literal, TypeVar, get_args
 import torch
 from torch import Tensor
 
-from bench.losses.matrices import matching, of_one_type, outputs
-from bench.losses.siamese import Form, Predictor, lengths, predictor
+from bench.losses.siamese import Form, Predictor, lengths, matching, of_one_type, outputs, predictor
 
 Positive = Literal["target", "predictor", "whitened"]
 Negative = Literal["softmax", "online", "target", "variance"]

@@ -17,11 +17,10 @@ from bench.methods.negatives import (
     QueueNegatives,
     ScalarDictionary,
 )
-from bench.methods.objectives import make_objective
+from bench.methods.objectives import Previous, make_objective
 from bench.methods.online_network import Online
 from bench.methods.own_loss import OwnLoss
 from bench.methods.own_method import OwnMethod
-from bench.methods.sample_sets import Previous
 from bench.methods.targets import Momentum, Shared, StopGradient, Target
 from bench.networks.encoder import Towers
 

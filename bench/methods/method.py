@@ -22,10 +22,9 @@ from bench.methods.negatives import (
     QueueNegatives,
     Similarities,
 )
-from bench.methods.objectives import Objective, Pair
+from bench.methods.objectives import Objective, Pair, Previous, Samples, of_batch, of_queue
 from bench.methods.online_network import Online, Projected
 from bench.methods.own_loss import OwnLoss
-from bench.methods.sample_sets import Previous, Samples, of_batch, of_queue
 from bench.methods.targets import Momentum, Shared, Target
 from bench.methods.witness import Witness
 from bench.networks.encoder import split_channels

@@ -3,10 +3,12 @@
 All initial weights come from an explicit generator. Shapes: B images, H and W pixels.
 """
 
+import importlib.util
 import math
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from types import ModuleType
 from typing import Self
 
 import numpy as np
@@ -23,11 +25,12 @@ from bench.cells.architectures import (
     alexnet_size,
     alexnet_units,
 )
+from bench.errors import CellFailure, choices
 from bench.networks.batchnorm import batch_norm_1d, batch_norm_2d
 from bench.networks.resnet import BasicBlock, Bottleneck, ResNet
-from bench.networks.timm_encoder import TimmEncoder
 
 ALEXNET_STD = 0.02  # of every weight of the small AlexNet
+INSTALL = "pip install 'contrastive-bench[timm]'"
 
 
 class SmallAlexNet(nn.Sequential):
@@ -70,6 +73,69 @@ class SmallAlexNet(nn.Sequential):
     def probed_layers(self) -> dict[str, nn.Parameter]:
         """Return the weights of the last two convolutions, by name."""
         return {name: self.get_parameter(f"{name}.weight") for name in ("conv4", "conv5")}
+
+
+class TimmEncoder(nn.Module):
+    """A timm network from images (B, 3, S, S) to pooled features (B, `feature_dim`)."""
+
+    def __init__(self, name: str, *, image_size: int, generator: np.random.Generator) -> None:
+        """Draw its first values by timm's own rules, from a seed.
+
+        Args:
+            name: as timm knows it, such as `vit_tiny_patch16_224`.
+            image_size: S; networks that are made for one size, such as ViTs, are made for this.
+            generator: gives the seed.
+
+        Raises:
+            CellFailure: timm is missing, has no such network, or cannot make it for such images.
+        """
+        super().__init__()
+        timm = checked_timm(name)
+        fixed = timm.get_pretrained_cfg(name).fixed_input_size
+        size = {"img_size": image_size} if fixed else {}
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(int(generator.integers(2**63)))
+            try:
+                network = timm.create_model(name, pretrained=False, num_classes=0, **size)
+                with torch.no_grad():
+                    features = network.eval()(torch.zeros(2, 3, image_size, image_size))
+            except Exception as error:
+                why = " ".join(str(error).split())
+                raise CellFailure(
+                    f"arch 'timm:{name}': no network for images of {image_size} pixels: {why}"
+                ) from error
+        if features.ndim != 2:
+            raise CellFailure(f"arch 'timm:{name}': gives features of {features.ndim} axes, not 2")
+        self.network = network.train()
+        self.feature_dim = int(features.shape[1])
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Return the pooled features."""
+        features: Tensor = self.network(images)
+        return features
+
+    def probed_layers(self) -> dict[str, nn.Parameter]:
+        """Return the last two weights with at least two axes, by name."""
+        return dict([(k, p) for k, p in self.named_parameters() if p.ndim > 1][-2:])
+
+
+def checked_timm(name: str) -> ModuleType:
+    """Import and return timm.
+
+    Raises:
+        CellFailure: timm is missing or lacks the network.
+    """
+    if importlib.util.find_spec("timm") is None:
+        raise CellFailure(f"arch 'timm:{name}' needs the package timm: {INSTALL}")
+    import timm
+
+    if not timm.is_model(name):
+        alike = timm.list_models(f"{name[:4].lower()}*") or ["resnet18", "vit_tiny_patch16_224"]
+        raise CellFailure(
+            f"arch 'timm:{name}': timm {timm.__version__} has no such network. "
+            f"{choices(name, alike)}"
+        )
+    return timm
 
 
 Backbone = ResNet | SmallAlexNet | TimmEncoder

@@ -6,18 +6,54 @@ packages register as `bench.papers`. All have the same format.
 
 import re
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from graphlib import CycleError, TopologicalSorter
+from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import AfterValidator, ConfigDict, Field, ValidationError
+import yaml
+from pydantic import AfterValidator, ConfigDict, Field, GetCoreSchemaHandler, ValidationError
+from pydantic_core import core_schema
 
 from bench.errors import PublishedError, choices
 from bench.files.validation_errors import complaints
-from bench.files.yaml_file import line_of, load_yaml
-from bench.papers.printed import Printed, PrintedLoader
+from bench.files.yaml_file import Loader, construct_value, line_of, load_yaml
 from bench.papers.tolerances import Tolerance
 from bench.record import Record
+
+
+class Printed(float):
+    """A published number with its decimals: 0.20 differs from 0.2."""
+
+    decimals: int = 0
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        """Return the schema of a number that keeps its decimals."""
+
+        def read(value: Any, check: core_schema.ValidatorFunctionWrapHandler) -> Printed:
+            number = check(value)
+            return value if isinstance(value, cls) else cls(number)
+
+        number = core_schema.float_schema(strict=True, allow_inf_nan=False)
+        return core_schema.no_info_wrap_validator_function(read, number)
+
+
+class PrintedLoader(Loader):
+    """YAML loader that keeps the decimals of numbers."""
+
+
+def _construct_printed(loader: Any, node: yaml.ScalarNode) -> Printed:
+    number = Printed(construct_value(loader, node))
+    if isfinite(number):
+        number.decimals = max(0, -int(Decimal(node.value).as_tuple().exponent))
+    return number
+
+
+PrintedLoader.add_constructor("tag:yaml.org,2002:float", _construct_printed)
 
 
 def _checked_id(text: str) -> str:

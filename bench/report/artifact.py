@@ -11,11 +11,11 @@ from bench.files.atomic import write_whole
 from bench.papers.reader import Artifact, Paper
 from bench.report.effects import ArtifactEffects, artifact_effects
 from bench.report.errata import has_quoted
-from bench.report.origin import citation, origin_of_all
 from bench.report.others import beside_rows
 from bench.report.page import Page
 from bench.report.paper_table import MeasuredNumber, paper_csv, paper_table, printed_notes
 from bench.report.section import SectionFacts
+from bench.report.summary import citation, origin_of_all
 from bench.suites.others import WithOthers
 from bench.suites.suite import Layout
 

@@ -10,7 +10,7 @@ from bench.papers.others import OthersRow, others, source_named
 from bench.papers.reader import Artifact, Paper, PublishedValue
 from bench.report.page import Page
 from bench.report.paper_table import printed_text
-from bench.suites.agreement import agrees, stated_text
+from bench.suites.facts import agrees, stated_text
 from bench.suites.metric_words import metric_words
 from bench.suites.protocol import Departure
 from bench.text import value_text

@@ -19,11 +19,9 @@ from bench.analysis.verdicts import EvidenceKind as Kind
 from bench.papers.others import others as all_numbers
 from bench.papers.reader import Paper
 from bench.report.claim_words import effect_words
-from bench.report.origin import Origin, citation, origin_of_all
 from bench.report.page import Page
 from bench.report.questions import Answer, answers
-from bench.report.scale_words import PUBLISHED
-from bench.report.summary import Summary
+from bench.report.summary import PUBLISHED, Origin, Summary, citation, origin_of_all
 from bench.report.tables import counts_text
 from bench.suites.suite import Suite
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bench.report.formats import markdown_text
-from bench.suites.agreement import stated_text
+from bench.suites.facts import stated_text
 from bench.suites.presets import STATING, Preset, departs, stated_of
 from bench.suites.reference import Setting
 from bench.text import value_text

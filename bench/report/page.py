@@ -16,6 +16,7 @@ from markupsafe import Markup, escape
 
 from bench import __version__
 from bench.analysis.doubts import MARK
+from bench.analysis.grounds import LEFT
 from bench.analysis.verdicts import ClaimVerdict, Verdict
 from bench.files.atomic import write_whole
 from bench.report.claim_words import (
@@ -28,9 +29,19 @@ from bench.report.claim_words import (
 )
 from bench.report.effects import EFFECTS_LEGEND
 from bench.report.formats import markdown_text, to_markdown
-from bench.report.rooms import MEANING as ROOM_MEANING
 from bench.report.tables import LEGEND, Entry, Table, slug
 
+ROOM_MEANING = (
+    "The trivial baseline is the larger of raw pixels and the untrained network. The same network, "
+    "trained with labels for as many epochs, gives the supervised accuracy. The headroom is the "
+    "distance between the two. All are evaluated by the protocol of the cells. A claim about an "
+    "accuracy is judged only under two conditions. The headroom exceeds the minimum detectable "
+    f"effect of its check by {LEFT:g} points. And the mean of each side exceeds the trivial "
+    f"baseline by more than the smallest lead that its seeds can detect. This second condition"
+    f" is dropped if the claim itself says that a side does not learn. Accuracies during "
+    f"training have no trivial baseline and no supervised accuracy if their kNN settings "
+    f"differ from those of the evaluation."
+)
 CLAIM_MARKS = {
     ClaimVerdict.HOLDS: "✓",
     ClaimVerdict.PARTLY_HOLDS: "◐",

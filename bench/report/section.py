@@ -11,8 +11,9 @@ from bench.analysis.compare import Compared
 from bench.analysis.compared_effects import OtherEffect
 from bench.analysis.doubts import MARK, doubt_lines, doubts_of
 from bench.analysis.evidence import Evidence
-from bench.analysis.room import raw_inputs
+from bench.analysis.room import LABELS, UNTRAINED, Room, apart, raw_inputs
 from bench.analysis.verdicts import ClaimVerdict
+from bench.cells.baseline import BASELINES
 from bench.cells.cell import Cell, varied_settings
 from bench.cells.groups import telling_settings
 from bench.files.atomic import write_whole
@@ -21,23 +22,22 @@ from bench.report.effects import ArtifactEffects, artifact_effects, other_data_t
 from bench.report.formats import to_csv, to_latex
 from bench.report.learning_curves import learning_curves, trainings
 from bench.report.measured import measured_table, own_tables
-from bench.report.origin import Origin, citation, origin_of
 from bench.report.page import Page
 from bench.report.paper_table import printed_notes
-from bench.report.rooms import missing_baselines, not_learned, room_table
-from bench.report.scale_words import scale_words
+from bench.report.summary import Origin, citation, origin_of, scale_words
 from bench.report.tables import (
     Entry,
     Table,
     counts_text,
     make_tables,
+    mean_text,
     setting_entry,
     summary_line,
     tolerance_notes,
 )
 from bench.results.reader import Finished
 from bench.suites.figure import Figure
-from bench.suites.own_losses import own_code
+from bench.suites.own_files import own_code
 from bench.suites.presets import paper_presets, resolved
 from bench.suites.suite import Suite
 from bench.text import ONE_SEED, csv_text, value_text
@@ -58,6 +58,9 @@ ORIGINS = {
     "device": "device",
     "dataset": "fingerprint of the data set",
 }
+ROOM_TITLE = (
+    "Trivial baselines, supervised accuracy and headroom (%; mean ± 95 % interval over seeds)"
+)
 
 
 @dataclass(frozen=True)
@@ -462,3 +465,51 @@ def compare_csv(rows: Sequence[Compared]) -> str:
         ["; ".join(v) if isinstance(v, list) else v for v in record.values()] for record in records
     ]
     return csv_text([records[0], *values]) if records else ""
+
+
+def room_table(evidence: Evidence, metrics: Sequence[str]) -> Table | None:
+    """Return the headroom of accuracies by data set and network; None if unknown.
+
+    Args:
+        evidence: evidence of the cells.
+        metrics: measured metrics on the page.
+    """
+    cells = [cell for cell, _ in evidence.done]
+    rooms = [room for name in metrics for room in evidence.rooms.of(name, cells)]
+    if not rooms:
+        return None
+    settings = apart(rooms)
+    rows = [
+        [
+            Entry(room.metric),
+            *(setting_entry(dict(room.point)[name]) for name in settings),
+            *_numbers(room),
+        ]
+        for room in rooms
+    ]
+    once = [list(row) for row in dict.fromkeys(map(tuple, rows))]
+    heads = ["metric", *settings, rooms[0].raw_is, UNTRAINED, LABELS, "headroom"]
+    return Table("room", ROOM_TITLE, heads, once)
+
+
+def _numbers(room: Room) -> list[Entry]:
+    means = (room.raw, room.untrained, room.labels)
+    entries = [Entry(mean_text(mean, 1), number=mean.mean) for mean in means]
+    return [*entries, Entry(f"{room.room:.1f}", number=room.room)]
+
+
+def missing_baselines(evidence: Evidence) -> str | None:
+    """Return the missing baselines and the command for them; None if complete."""
+    planned, done = len(evidence.baselines), evidence.baselines_done
+    if done == planned:
+        return None
+    command = f"bench run {evidence.suite.name} --scale {evidence.scale}"
+    return (
+        f"{planned - done} of the {planned} baseline cells, for trivial baselines and supervised "
+        f"accuracies, are not computed yet: `{command} --where baseline={','.join(BASELINES)}`."
+    )
+
+
+def not_learned(evidence: Evidence) -> list[str]:
+    """Return each side of a check that is not detectably above baseline, with its numbers."""
+    return list(dict.fromkeys(reason for judged in evidence.judged for reason in judged.unlearned))

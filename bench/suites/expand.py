@@ -21,17 +21,19 @@ from bench.cells.cell import LARGEST_SEED, Cell
 from bench.errors import BenchError, SuiteError, choices, collected, raise_all
 from bench.files.validation_errors import explain
 from bench.loss_files import Parameter
-from bench.suites.agreement import no_cell_has, typed
 from bench.suites.baselines import baseline_cells
-from bench.suites.own_losses import (
+from bench.suites.facts import no_cell_has, typed
+from bench.suites.own_files import (
     OwnLosses,
     check_own_losses,
+    check_own_metrics,
     declared_beside,
     own_losses,
+    own_metrics,
     setting_names,
     with_own_loss,
+    with_own_metrics,
 )
-from bench.suites.own_metrics import check_own_metrics, own_metrics, with_own_metrics
 from bench.suites.presets import Preset, filled, load_presets
 from bench.suites.shared import check_known, experiment_named, named
 from bench.suites.suite import (

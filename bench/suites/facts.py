@@ -1,9 +1,15 @@
-"""Facts about a cell by name: its settings, and the settings of its named parts.
+"""Facts about a cell by name, and their agreement with a paper's statements.
 
 A paper's statements (`bench/papers/data`) use these names. The parts are the linear classifier
 (`linear.base_lr`) and the view set (`views.jitter`). Data of toys also have a name.
+
+A stated list allows any of its values. A mapping with `above`, `below`, `from` or `to` allows
+numbers in this range. `not used` means null, and `used` means anything except null.
 """
 
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from typing import Any
@@ -13,6 +19,8 @@ from bench.cells.cell import Cell
 from bench.cells.detection import DROP, Detection
 from bench.cells.linear_protocols import LINEAR_PROTOCOLS, LinearProtocol
 from bench.cells.view_recipes import Recipe, recipes_of, view_names
+from bench.errors import MOST_LISTED
+from bench.text import value_text
 
 OF_EXPERIMENT: dict[str, dict[str, Any]] = {
     "gaussian-mi": {"dataset": "correlated-gaussian"},
@@ -32,6 +40,14 @@ OF_DETECTOR = {
 them for the detector."""
 _VIEW_NUMBERS = tuple(f.name for f in fields(Recipe) if f.name != "local")
 _VIEW_COUNTS = ("views.count", "views.local_count", "views.local_crop")
+NOT_USED, USED = "not used", "used"
+BOUNDS: dict[str, Callable[[Any, Any], bool]] = {
+    "above": operator.gt,
+    "below": operator.lt,
+    "from": operator.ge,
+    "to": operator.le,
+}
+CLOSE = 1e-9  # relative: rates that follow from others are rounded
 
 
 def facts(cell: Cell) -> dict[str, Any]:
@@ -127,3 +143,47 @@ def _one_or_all(values: list[Any]) -> Any:
 def _linear(protocol: LinearProtocol) -> dict[str, Any]:
     known = protocol.model_dump() | {"lr": protocol.lr_at(0, protocol.batch_size)}
     return {f"linear.{key}": value for key, value in known.items()}
+
+
+def agrees(mine: Any, stated: Any) -> bool:
+    """Return whether a setting of a cell agrees with the statement.
+
+    Args:
+        mine: value of the cell; a tuple is a single value, such as a crop's two bounds.
+        stated: value stated by the paper, not null.
+    """
+    if isinstance(stated, Mapping):
+        is_number = isinstance(mine, int | float)
+        return is_number and all(BOUNDS[end](mine, limit) for end, limit in stated.items())
+    if isinstance(stated, list):
+        whole = isinstance(mine, tuple) and list(mine) == stated
+        return whole or any(agrees(mine, value) for value in stated)
+    if stated in (NOT_USED, USED):
+        return bool((mine is None) == (stated == NOT_USED))
+    if mine is None or isinstance(mine, bool) or isinstance(stated, bool):
+        return mine is stated  # 1 is not true
+    if isinstance(mine, float) and isinstance(stated, int | float):
+        return math.isclose(mine, stated, rel_tol=CLOSE)
+    return bool(mine == stated)
+
+
+def typed(value: Any) -> tuple[bool, Any]:
+    """Return a value and whether it is a boolean: 2 equals 2.0, but 1 does not equal true."""
+    return isinstance(value, bool), value
+
+
+def no_cell_has(value: Any, there: Sequence[Any]) -> str:
+    """Return the end of an error message: no cell has this value, and the existing values."""
+    texts = [value_text(v) for v in there]
+    found = repr(value) if isinstance(value, str) and value in texts else value_text(value)
+    more = f" and {len(texts) - MOST_LISTED} more" if len(texts) > MOST_LISTED else ""
+    return f"no cell has the value {found}. There are: {', '.join(texts[:MOST_LISTED])}{more}."
+
+
+def stated_text(value: Any, joined_by: str = " or ") -> str:
+    """Return a setting, of a cell or of a statement, as text."""
+    if isinstance(value, Mapping):
+        return " ".join(f"{end} {value_text(number)}" for end, number in value.items())
+    if isinstance(value, tuple):
+        return value_text(list(value), joined_by=", ")
+    return value_text(value, null=NOT_USED, joined_by=joined_by)

@@ -25,9 +25,8 @@ from bench.errors import PublishedError, choices
 from bench.papers.others import UNKNOWN, OthersRow, others, read_source
 from bench.papers.reader import Paper, PublishedValue, Statement
 from bench.papers.vocabulary import remark_keys, vocabulary
-from bench.suites.agreement import agrees, stated_text
 from bench.suites.checks import Check, Exceeds
-from bench.suites.facts import fact_names, view_facts
+from bench.suites.facts import agrees, fact_names, stated_text, view_facts
 from bench.suites.presets import load_presets, paper_presets
 from bench.suites.printed_effects import PrintedEffect, printed_points, wanted_settings
 from bench.suites.protocol import Departure, stated_concerning, stated_of, stated_settings

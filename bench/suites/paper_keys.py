@@ -21,9 +21,8 @@ from bench.papers.others import source_named
 from bench.papers.reader import QUOTED
 from bench.papers.vocabulary import remark_keys, vocabulary
 from bench.record import Record
-from bench.suites.agreement import BOUNDS, NOT_USED, USED
-from bench.suites.facts import fact_names
-from bench.suites.own_losses import shipped
+from bench.suites.facts import BOUNDS, NOT_USED, USED, fact_names
+from bench.suites.own_files import shipped
 
 UNITS = (
     "percent", "nats", "points", "percentage_points", "millions", "hours", "count", "input_units",

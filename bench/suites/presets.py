@@ -23,8 +23,8 @@ from bench.files.yaml_file import load_yaml
 from bench.loss_files import SHIPPED_METHODS, LossFile, MethodDeclaration, read_loss_file
 from bench.papers.reader import load_paper
 from bench.record import Record
-from bench.suites.agreement import agrees
-from bench.suites.own_losses import OwnLosses, own_losses, shipped
+from bench.suites.facts import agrees
+from bench.suites.own_files import OwnLosses, own_losses, shipped
 from bench.suites.shared import read_entries, read_folder
 from bench.suites.suite import Scalar
 

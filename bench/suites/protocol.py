@@ -11,8 +11,15 @@ from bench.cells.linear_protocols import LINEAR_PROTOCOLS
 from bench.errors import SuiteError
 from bench.papers.reader import Artifact, Paper, Statement
 from bench.papers.vocabulary import remark_keys
-from bench.suites.agreement import NOT_USED, agrees, stated_text
-from bench.suites.facts import OF_EXPERIMENT, all_parts, facts, part_names
+from bench.suites.facts import (
+    NOT_USED,
+    OF_EXPERIMENT,
+    agrees,
+    all_parts,
+    facts,
+    part_names,
+    stated_text,
+)
 from bench.suites.suite import Suite
 
 _OF_EVALUATIONS = {"linear": "linear", "knn_": "knn"}
@@ -90,7 +97,7 @@ def departures(
     """Return each stated setting in which the cell deviates.
 
     A stated setting that cells cannot have is also a deviation. Settings that are not stated, or
-    stated as null, and remarks cannot deviate. `bench/suites/agreement.py` describes the forms of
+    stated as null, and remarks cannot deviate. `bench/suites/facts.py` describes the forms of
     stated values.
 
     Args:

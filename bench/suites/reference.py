@@ -21,7 +21,7 @@ from bench.cells.pretrain import EncoderCell
 from bench.cells.rules import BELONGS
 from bench.loss_files import Parameter
 from bench.suites.load import SuiteFile
-from bench.suites.own_losses import (
+from bench.suites.own_files import (
     OwnLosses,
     declared_beside,
     own_losses,

@@ -13,9 +13,9 @@ from bench.metric_files import FOLDERS, metric_files
 from bench.papers.questions import questions
 from bench.papers.reader import NO_PAPER, Paper, load_paper
 from bench.papers.tolerances import tolerance_of
-from bench.suites.agreement import no_cell_has, typed
+from bench.suites.facts import no_cell_has, typed
 from bench.suites.figure import Chosen, DrawnCells
-from bench.suites.own_losses import declared_beside, own_losses, quantities_of, setting_names
+from bench.suites.own_files import declared_beside, own_losses, quantities_of, setting_names
 from bench.suites.printed_effects import is_spoken_of, printed_effects
 from bench.suites.shared import experiment_named
 from bench.suites.suite import SIDES, Suite

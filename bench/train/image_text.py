@@ -14,7 +14,7 @@ from bench.data.scenes import LENGTH, VOCABULARY, CaptionedSet, Pairs
 from bench.data.shapes import SIDE
 from bench.data.streams import Purpose, stream
 from bench.losses import dcl, infonce
-from bench.losses.probes import q_b
+from bench.losses.bounds import q_b
 from bench.methods.negatives import off_diagonal
 from bench.networks.clip import make_clip
 from bench.train.optimisers import optimiser_of

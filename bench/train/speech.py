@@ -15,7 +15,7 @@ from bench.cells.speech import Speech, SpeechBaseline
 from bench.data.recordings import Corpus, crop
 from bench.data.streams import Purpose, stream
 from bench.errors import DataFailure
-from bench.losses.probes import q_b
+from bench.losses.bounds import q_b
 from bench.methods.negatives import Similarities
 from bench.methods.objectives import Pair, make_objective
 from bench.networks.wav2vec import drawing, frames_of, least_samples, make_network

@@ -15,13 +15,13 @@ from bench.data.labelled import with_noise
 from bench.data.streams import Purpose, stream
 from bench.errors import DataFailure
 from bench.evaluate.features import accuracy, extract
+from bench.losses.bounds import q_b
 from bench.losses.classification import (
     cross_entropy,
     decoupled,
     dual_temperature_cross_entropy,
     one_against_rest,
 )
-from bench.losses.probes import q_b
 from bench.networks.encoder import initialise, make_encoder
 from bench.train.batches import Batches
 from bench.train.optimisers import optimiser_of

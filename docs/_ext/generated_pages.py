@@ -45,7 +45,6 @@ API = (  # documented by autodoc, where a version has them
             "bench.losses.instance",
             "bench.losses.classification",
             "bench.losses.bounds",
-            "bench.losses.probes",
         ),
     ),
 )

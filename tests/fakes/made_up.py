@@ -16,7 +16,7 @@ from bench.papers.reader import NO_PAPER, load_paper
 from bench.results.reader import Done, Finished
 from bench.suites.expand import expand
 from bench.suites.load import load_suite
-from bench.suites.stand_in import with_stand_ins
+from bench.suites.suite import with_stand_ins
 
 BINS = 20
 SHOWN = 60  # points of a scatter

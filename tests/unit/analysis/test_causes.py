@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bench.analysis.causes import MODEL, only_model, other_versions, same_model
+from bench.analysis.drift import MODEL, only_model, other_versions, same_model
 from bench.cli.compare import print_drift
 
 OLD = {"machine.processor": "AMD EPYC", "packages.torch": "2.6.0"}

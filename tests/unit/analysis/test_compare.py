@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from scipy.stats import ttest_ind
 
-from bench.analysis.compare import Compared, compare
-from bench.analysis.needed_cells import needed_by_printed
+from bench.analysis.compare import Compared, compare, needed_by_printed
 from bench.analysis.statistics import t_interval
 from bench.errors import SuiteError
 from bench.papers.reader import load_paper

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.analysis.needed_cells import needed_by_claims
+from bench.analysis.compare import needed_by_claims
 from bench.cells.baseline import Baseline, without_baselines
 from bench.suites.load import load_suite
 from tests.fakes.results import cells_of

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from bench.cells.linear_protocols import LINEAR_PROTOCOLS, LinearProtocol
 from bench.papers.reader import load_paper
-from bench.suites.agreement import agrees
+from bench.suites.facts import agrees
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from torch.testing import assert_close
 
 from bench.cells.pretrain import Pretrain
 from bench.loss_files import SHIPPED_METHODS
-from bench.suites.own_losses import shipped_methods, with_own_loss
+from bench.suites.own_files import shipped_methods, with_own_loss
 from bench.suites.presets import filled, load_presets
 from tests.fakes.cells import SMALL, training_of, weights
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from bench.cells.pretrain import Pretrain
 from bench.loss_files import SHIPPED
-from bench.suites.own_losses import shipped_losses, with_own_loss
+from bench.suites.own_files import shipped_losses, with_own_loss
 from bench.suites.presets import filled, paper_presets, shipped_presets
 from tests.fakes.cells import SIZES, SMALL, training_of, weights
 from tests.fakes.embeddings import raw_views, two_views

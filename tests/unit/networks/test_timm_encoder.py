@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from bench.errors import CellFailure
-from bench.networks.timm_encoder import checked_timm
+from bench.networks.encoder import checked_timm
 from tests.fakes.cells import small_cell, training_of, weights
 from tests.fakes.suites import DIGITS, changed
 from tests.fakes.workspace import Workspace

@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from bench.errors import PublishedError
-from bench.papers.printed import Printed
+from bench.papers.file import Printed
 from bench.papers.reader import PAPERS, load_paper
 
 

@@ -13,8 +13,7 @@ from bench.analysis.verdicts import ClaimVerdict, EvidenceKind
 from bench.papers.questions import questions
 from bench.papers.reader import PAPERS, load_paper
 from bench.report.questions import answers
-from bench.report.scale_words import scale_words
-from bench.report.summary import Summary
+from bench.report.summary import Summary, scale_words
 from bench.suites.expand import expand
 from bench.suites.load import load_suite
 from tests.fakes.image_site import write_image_results, write_image_suites

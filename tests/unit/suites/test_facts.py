@@ -7,9 +7,8 @@ import pytest
 from bench.cells.cell import Cell
 from bench.papers.reader import PAPERS, load_paper
 from bench.papers.vocabulary import remark_keys, vocabulary
-from bench.suites.agreement import agrees
 from bench.suites.expand import expand
-from bench.suites.facts import fact_names, facts
+from bench.suites.facts import agrees, fact_names, facts
 from bench.suites.load import load_suite
 from bench.suites.paper_keys import faults_of
 from tests.fakes.cells import baseline_cell, small_cell

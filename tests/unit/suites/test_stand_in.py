@@ -2,7 +2,7 @@
 
 from bench.suites.figure import Quantity
 from bench.suites.load import load_suite
-from bench.suites.stand_in import with_stand_ins
+from bench.suites.suite import with_stand_ins
 from tests.fakes.paths import SUITES
 
 SUITE = load_suite(SUITES / "dcl-table-1.yaml")

@@ -1,8 +1,8 @@
-"""Users' own objectives and methods as settings of cells; their code does not run here.
+"""Users' own objectives, methods and metrics as settings of cells; their code does not run here.
 
-The files are in bench, or in `losses/` and `methods/` next to the suites. In suites, a method is
-used like an objective: `loss` is its name, and `method` is the preset with the same name in its
-file.
+The files are in bench, or in folders next to the suites: `losses/`, `methods/`, and `evaluations/`
+and `records/` for metrics. In suites, a method is used like an objective: `loss` is its name, and
+`method` is the preset with the same name in its file.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,7 +25,7 @@ from bench.loss_files import (
     Value,
     read_loss_file,
 )
-from bench.metric_files import FOLDERS, declared_parameters
+from bench.metric_files import FOLDERS, declared_parameters, metric_files, read_metric_file
 
 FOLDER, METHODS = "losses", "methods"
 """Folders next to the suites."""
@@ -34,6 +34,8 @@ OwnLosses = Mapping[str, LossFile]
 NOT_RECORDED = ("step", "epoch", "lr")
 """Keys of a history's lines besides metrics, which no quantity of a method may have."""
 TAKEN = "bench uses this name already; choose another name"
+OwnMetrics = Mapping[str, tuple[Mapping[str, Path], Mapping[str, Parameter]]]
+"""Metric files by name, and all their parameters, for each setting that names a file."""
 
 
 @cache
@@ -262,3 +264,61 @@ def check_given(cell: EncoderCell, who: str, arguments: Iterable[str]) -> None:
         there, what = needed.get(name, (True, ""))
         if not there:
             raise ValueError(f"{who} takes {name}: it needs {what}")
+
+
+def own_metrics(suites: Path) -> OwnMetrics:
+    """Return the metrics next to suites.
+
+    Raises:
+        SuiteError: a file is invalid.
+    """
+    return {s: (metric_files(suites, s), declared_parameters(suites, s)) for s in FOLDERS}
+
+
+def with_own_metrics(
+    settings: Mapping[str, Any], own: OwnMetrics, suites: Path, places: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return the settings with digests of named files, and with all parameters.
+
+    Args:
+        settings: settings of one cell.
+        own: the metrics next to the suite.
+        suites: the folder of the suite.
+        places: key path of each setting in the file.
+
+    Raises:
+        ValueError: a named file does not exist, or a parameter is missing or not allowed.
+        SuiteError: a file is invalid.
+    """
+    found = dict(settings)
+    for setting, (files, declared) in own.items():
+        file = None
+        given = {k: found.pop(k) for k in declared if k in found}
+        if (name := settings.get(setting)) is not None:
+            place = f"{places.get(setting, setting)}: {setting} '{name}'"
+            if not files:
+                raise ValueError(f"{place}: there is no {suites / FOLDERS[setting]}/{name}.py")
+            if name not in files:
+                raise ValueError(f"{place} is unknown. {choices(str(name), list(files))}")
+            file = read_metric_file(files[name], setting)
+            found[f"{setting}_file"] = file.identity
+        mine = {f"{setting}_{k}": p for k, p in file.parameters.items()} if file else {}
+        given = {k: value for k, value in given.items() if value is not None}
+        for k in given:
+            if k not in mine:
+                why = f"is no parameter of {setting} '{name}'" if name else f"needs {setting}"
+                raise ValueError(f"{places.get(k, k)}: {why}")
+        found |= read_values(mine, given, f"{setting} '{name}'", places)
+    return found
+
+
+def check_own_metrics(cells: Iterable[Cell], suites: Path) -> None:
+    """Check that cells have all arguments of their records' functions.
+
+    Raises:
+        ValueError: a cell lacks an argument.
+    """
+    for cell in cells:
+        if isinstance(cell, EncoderCell) and cell.record is not None:
+            file = read_metric_file(metric_files(suites, "record")[cell.record], "record")
+            check_given(cell, f"record '{cell.record}'", file.arguments)
