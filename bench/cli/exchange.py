@@ -265,7 +265,7 @@ def export_parquet(chosen: Sequence[Selection], to: Path) -> Json:
     import pandas as pd  # here alone: `import` and `merge` need no frames
 
     from bench.analysis.frame import history_frame, measured_frame, published_frame, record_frame
-    from bench.results.parquet import write_parquet
+    from bench.results.hub import write_parquet
 
     named = [(s.suite.name, s.scale, done_of(s, s.cells)) for s in chosen]
     papers = {s.paper.id: s.paper for s in chosen}.values()

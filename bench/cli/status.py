@@ -35,8 +35,8 @@ from bench.estimate.predict import predict
 from bench.launch.progress import Followed, Progress, duration, expected_of, standing_text
 from bench.launch.slurm.jobs import SlurmJob, ask, jobs_of, submitted_elsewhere
 from bench.record import Json
-from bench.results.code import code, code_text
 from bench.results.owner import Owner
+from bench.results.provenance import code, code_text
 from bench.results.reader import Results
 from bench.results.standing import Standing, standing_of
 from bench.results.store import OVER, CellState, State, Store

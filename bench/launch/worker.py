@@ -22,12 +22,11 @@ from bench.experiments import EXPERIMENTS, Outcome
 from bench.files.atomic import raise_if_disk_failed
 from bench.record import Json
 from bench.results.attempts import all_attempts
-from bench.results.code import keep_edits
 from bench.results.folder import CellFolder, Folders
 from bench.results.lease import HeldFolder, Lease, every
 from bench.results.names import is_metric
 from bench.results.owner import Owner
-from bench.results.provenance import describe
+from bench.results.provenance import describe, keep_edits
 from bench.results.store import Launch, Store
 from bench.signals import end_if_stopped, stoppable
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from bench.papers.names import names, setting_name, value_name
+from bench.papers.vocabulary import names, setting_name, value_name
 from bench.report.tables import Table
 from bench.suites.metric_words import metric_title
 from bench.text import csv_text

@@ -7,8 +7,8 @@ from typing import Any
 from bench.analysis.compare import Compared
 from bench.analysis.doubts import MARK
 from bench.analysis.verdicts import Verdict
-from bench.papers.names import setting_name, value_name
 from bench.papers.reader import QUOTED, Artifact, PublishedValue
+from bench.papers.vocabulary import setting_name, value_name
 from bench.report.tables import MARKS, Entry, Table, mean_text, number_text
 from bench.suites.metric_words import metric_title
 from bench.suites.suite import Layout

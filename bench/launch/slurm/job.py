@@ -24,7 +24,7 @@ from bench.launch.slurm.jobs import ask
 from bench.launch.slurm.profile import Profile
 from bench.launch.worker import Assignment
 from bench.loss_files import trust
-from bench.results.code import code, code_text
+from bench.results.provenance import code, code_text
 from bench.results.store import Launch, Store
 from bench.signals import stoppable
 

@@ -33,7 +33,7 @@ from bench.launch.slurm.jobs import (
 )
 from bench.launch.slurm.profile import Profile
 from bench.loss_files import trusted_folders
-from bench.results.code import code, code_text
+from bench.results.provenance import code, code_text
 from bench.results.store import ELSEWHERE, OVER, SLURM, State, Store
 
 FOR_EVER = 1_000_000  # requeues after a time limit

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bench.data import torchvision_sets as downloads
+from bench.data import load as downloads
 from bench.data.load import download
 from bench.errors import DataError
 

@@ -9,9 +9,9 @@ import pytest
 from bench.analysis.compare import Compared
 from bench.analysis.statistics import t_interval
 from bench.analysis.verdicts import Verdict
-from bench.papers.names import value_name
 from bench.papers.reader import load_paper
 from bench.papers.tolerances import tolerance_of
+from bench.papers.vocabulary import value_name
 from bench.report.paper_table import (
     MeasuredNumber,
     metric_head,

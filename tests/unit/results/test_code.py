@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.results import code as module
-from bench.results.code import MOST_BYTES_OF_EDITS, code, code_text, keep_edits
+from bench.results import provenance as module
+from bench.results.provenance import MOST_BYTES_OF_EDITS, code, code_text, keep_edits
 
 
 @pytest.fixture
