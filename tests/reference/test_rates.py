@@ -71,9 +71,10 @@ def test_memory_banks_have_the_rates_of_their_searches() -> None:
     best = best_in("search-bank", ["method"], ["bank_rate", "base_lr"])
     constant = best_in("search-bank-constant", ["method"], ["base_lr"])
     assert len(best) == len(constant) == 2
-    places = {n: (f"mutual-information-figure-{n}", "cpu") for n in (1, 2, 4, 7, 8, 9)}
-    for number, place in (places | {0: ("mutual-information-table-1", "cpu-rates")}).items():
-        for cell in cells_of(*place):
+    figures = {f"figure-{n}": n for n in (1, 2, 4, 7, 8, 9)}
+    tables = {f"table-{n}": 0 for n in ("1", "2b", "2c", "2d", "2e", "4")}
+    for name, number in (figures | tables).items():
+        for cell in cells_of(f"mutual-information-{name}"):
             known = cell.known
             if known["normaliser"] == "constant":
                 rates = (0.5, *constant[known["method"],])
