@@ -3,18 +3,24 @@
 import fcntl
 import importlib.metadata
 import os
+import pickle
 import resource
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator
+from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from bench import cli
+from bench.files import yaml_file
 from bench.files.plugin_folders import plugin_folders
 from bench.suites import presets
+from tests.fakes.forked import Forked
 from tests.fakes.slurm import MadeUpSlurm
 from tests.fakes.suites import SUITE
 from tests.fakes.workspace import Answer, Workspace
@@ -25,6 +31,18 @@ settings.register_profile(
     "any machine", suppress_health_check=[HealthCheck.too_slow], deadline=None
 )
 settings.load_profile("any machine")  # a busy machine is slow, which is no defect
+
+
+plain_data = yaml_file._plain_data
+
+
+@cache
+def pickled(text: str, loader: Any) -> bytes:
+    return pickle.dumps(plain_data(text, loader))
+
+
+# Many tests read all suites: each text is read once, and each reader has data of its own.
+yaml_file._plain_data = lambda text, loader: pickle.loads(pickled(text, loader))
 
 
 def written_once(factory: pytest.TempPathFactory, name: str, write: Callable[[Path], Path]) -> Path:
@@ -87,6 +105,12 @@ def workspace(
     made = Workspace(tmp_path, call)
     made.suite(SUITE)
     return made
+
+
+@pytest.fixture
+def forked_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start local workers as copies of this process: each would load PyTorch for seconds."""
+    monkeypatch.setattr("submitit.local.local.subprocess", SimpleNamespace(Popen=Forked))
 
 
 @pytest.fixture

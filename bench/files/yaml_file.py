@@ -102,12 +102,16 @@ def load_yaml(path: Path, error: type[BenchError], loader: Any = Loader) -> Any:
     except UnicodeDecodeError as fault:
         raise error(f"{path}: byte {fault.start} is not UTF-8") from fault
     try:
-        _check_depth(text)
-        return yaml.load(text, loader)
+        return _plain_data(text, loader)
     except yaml.YAMLError as fault:
         raise error(f"{path}: {_one_line(fault)}") from fault
     except (ValueError, RecursionError) as fault:
         raise error(f"{path}: cannot be read as YAML ({fault})") from fault
+
+
+def _plain_data(text: str, loader: Any) -> Any:
+    _check_depth(text)
+    return yaml.load(text, loader)
 
 
 def line_of(path: Path, keys: Iterable[int | str]) -> int:
@@ -164,8 +168,7 @@ def _one_line(fault: yaml.YAMLError) -> str:
 def scalar(text: str) -> Any:
     """Return the value of a YAML scalar: the text `64` gives a number, `bank` gives text."""
     try:
-        _check_depth(text)
-        value = yaml.load(text, Loader)
+        value = _plain_data(text, Loader)
     except (yaml.YAMLError, ValueError):
         return text
     return value if isinstance(value, bool | int | float | str | None) else text

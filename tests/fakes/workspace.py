@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.fakes.forked import Forked
 from tests.fakes.suites import SuiteData, to_yaml
 
 
@@ -50,7 +51,7 @@ class Workspace:
 
     def start(self, *words: str, **environment: str) -> "subprocess.Popen[str]":
         """Start `bench` as a process of its own, in a process group of its own."""
-        return subprocess.Popen(
+        return Forked(
             [sys.executable, "-m", "bench", *words],
             cwd=self.root,
             env=os.environ | environment,

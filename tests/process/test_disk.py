@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,23 +10,22 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.forked import Forked
 from tests.fakes.processes import end
 from tests.fakes.suites import SUITE, changed
 from tests.fakes.workspace import Workspace
 
-LIMITED = (
-    "import os, resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2);"
-    "os.execv(sys.executable, [sys.executable, '-m', 'bench', *sys.argv[2:]])"
-)
+pytestmark = pytest.mark.usefixtures("forked_workers")
 PART = ("--seeds", "0", "--where", "mi_true=2")
 
 
 def start_limited(workspace: Workspace, most_bytes: int, *words: str) -> "subprocess.Popen[str]":
     """Start `bench` where no file may be larger; checkpoints are written after every step."""
-    return subprocess.Popen(
-        [sys.executable, "-c", LIMITED, str(most_bytes), *words],
+    return Forked(
+        [sys.executable, "-m", "bench", *words],
         cwd=workspace.root, env=os.environ | {"BENCH_CHECKPOINT_S": "0"}, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes)),
     )  # fmt: skip
 
 

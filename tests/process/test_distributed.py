@@ -20,19 +20,21 @@ from bench.results.store import Store
 from bench.suites.expand import expand
 from bench.suites.load import load_suite
 from tests.fakes.cells import small_cell
+from tests.fakes.forked import Forked
 from tests.fakes.paths import ROOT
-from tests.fakes.suites import RANKED, to_yaml
+from tests.fakes.suites import RANKED
 from tests.fakes.workspace import Workspace
 
 
 def bench_on_two_ranks(folder: Path) -> "subprocess.Popen[str]":
-    """Start `bench run` by torchrun, in a session of its own."""
-    (folder / "suites").mkdir(exist_ok=True)
-    (folder / "suites" / "mine.yaml").write_text(to_yaml(RANKED))
+    """Start `bench run` by torchrun, in a session of its own.
+
+    Neither torchrun nor its ranks are new interpreters, which would load PyTorch for seconds.
+    """
     run = ["-m", "bench", "--results", "two", "run", "mine", "--executor", "inline"]
     torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     settings = {"BENCH_CHECKPOINT_S": "0", "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    return subprocess.Popen(
+    return Forked(
         [sys.executable, *torchrun, *run],
         cwd=folder,
         env=os.environ | settings | {"PYTHONPATH": str(ROOT)},
@@ -48,8 +50,15 @@ def only(folder: Path, pattern: str) -> Any:
     return json.loads(path.read_text())
 
 
-def test_torchrun_gives_what_one_process_gives_though_killed(workspace: Workspace) -> None:
+def test_torchrun_gives_what_one_process_gives_though_killed(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handler = "torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler"
+    monkeypatch.setattr(f"{handler}.Popen", Forked)
     tmp_path = workspace.root
+    workspace.suite(RANKED)
+    # First, so that the copies have its modules loaded.
+    assert "1 done" in workspace.call("--results", "one", "run", "mine", "--executor", "inline").out
     killed = bench_on_two_ranks(tmp_path)
     while not list(tmp_path.glob("two/trained/*/checkpoint.pt")) and killed.poll() is None:
         time.sleep(0.02)
@@ -63,7 +72,6 @@ def test_torchrun_gives_what_one_process_gives_though_killed(workspace: Workspac
     owners = [json.loads(path.read_text())["owner"]["pid"] for path in attempts]
     assert len(set(owners)) == len(owners) == 2
     assert only(tmp_path, "two/pretrain/*/provenance.json")["ranks"] == 2
-    assert "1 done" in workspace.call("--results", "one", "run", "mine", "--executor", "inline").out
     one, two = (
         only(tmp_path, f"{run}/pretrain/*/summary.json")["metrics"] for run in ("one", "two")
     )

@@ -15,6 +15,7 @@ from tests.fakes.processes import end
 from tests.fakes.suites import DIGITS, SUITE, changed
 from tests.fakes.workspace import Workspace
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
 LONG = changed(SUITE, {"fixed.steps": 1500})
 PART = ("--where", "mi_true=2", "--where", "loss=eqco")
 INLINE = ("--executor", "inline")  # one process: a worker would load torch once more
@@ -28,11 +29,11 @@ def workers_of(root: Path) -> list[int]:
         if not path.name.isdecimal():
             continue
         try:
-            command = (path / "cmdline").read_bytes().replace(b"\0", b" ")
+            name = (path / "comm").read_text()
             here = os.readlink(path / "cwd") == str(root)
         except OSError:
             continue
-        if here and b"submitit.core._submit" in command:
+        if here and "_submit" in name:
             found.append(int(path.name))
     return found
 
@@ -44,11 +45,11 @@ def wait_for(condition: Any, seconds: float = 60) -> None:
         time.sleep(0.05)
 
 
-def is_like_inline(workspace: Workspace, suite: str) -> None:
-    """Check that the store has the bytes of a run in one process."""
+def run_whole(workspace: Workspace, suite: str) -> dict[str, bytes]:
+    """Return the bytes of a run in one process, whose copies then have its modules loaded."""
     words = ("--results", "whole", "run", suite, "--executor", "inline")
     assert workspace.call(*words).status == 0
-    assert workspace.summaries() == workspace.summaries("whole")
+    return workspace.summaries("whole")
 
 
 def test_local_and_inline_end_with_the_same_bytes(workspace: Workspace) -> None:
@@ -91,6 +92,7 @@ def test_killed_at_random_moments_it_ends_as_if_it_was_not(workspace: Workspace)
     Many more moments: benchmarks/attacks/kills.py.
     """
     workspace.suite(changed(SUITE, {"fixed.steps": 600}))
+    whole = run_whole(workspace, "small")
     draw = random.Random(0)
     for at_work in (False, True):
         process = workspace.start("run", "small", "--jobs", "2", BENCH_CHECKPOINT_S="0.2")
@@ -106,7 +108,7 @@ def test_killed_at_random_moments_it_ends_as_if_it_was_not(workspace: Workspace)
     counts = told.out.splitlines()[0]
     assert (told.status, counts) == (0, f"{CELLS} done, 0 failed, 0 missing"), told.err
     assert any(attempt["attempt"] > 1 for attempt in workspace.attempts())  # it was hurt
-    is_like_inline(workspace, "small")
+    assert workspace.summaries() == whole
     assert not list((workspace.root / "results").rglob("checkpoint.pt"))
 
 
@@ -114,6 +116,7 @@ def test_pretraining_killed_at_a_random_moment_ends_as_if_it_was_not(workspace: 
     """Four cells, two encoders: each is trained once, and resumed from its checkpoint."""
     workspace.suite(changed(DIGITS, {"fixed.epochs": 8, "grid.loss": ["infonce", "dcl"]}))
     trained = workspace.root / "results" / "trained"
+    whole = run_whole(workspace, "digits")
     process = workspace.start("run", "digits", *INLINE, BENCH_CHECKPOINT_S="0.1")
     wait_for(lambda: any(trained.glob("*/checkpoint.pt")))
     time.sleep(random.Random(3).uniform(0, 1))
@@ -123,7 +126,7 @@ def test_pretraining_killed_at_a_random_moment_ends_as_if_it_was_not(workspace: 
     told = workspace.call("run", "digits", *INLINE)
     assert (told.status, told.out.splitlines()[0]) == (0, "4 done, 0 failed, 0 missing"), told.err
     assert any(trained.glob("*/attempts/0002.json"))  # it was hurt
-    is_like_inline(workspace, "digits")
+    assert workspace.summaries() == whole
     assert len(list(trained.glob("*/encoder.pt"))) == 2
     assert not list(trained.glob("*/checkpoint.pt"))
 
@@ -136,6 +139,7 @@ def test_a_tuning_killed_at_a_random_moment_ends_as_if_it_was_not(workspace: Wor
     axes = {"label_fraction": [0.3, 1.0], "start": ["pretrained", "scratch"]}
     workspace.suite(changed(DIGITS, tuning | {"experiment": "finetune", "grid": axes}))
     tuned = workspace.root / "results" / "finetune"
+    whole = run_whole(workspace, "digits")
     process = workspace.start("run", "digits", *INLINE, BENCH_CHECKPOINT_S="0")
     wait_for(lambda: any(tuned.glob("*/checkpoint.pt")), seconds=300)
     time.sleep(random.Random(4).uniform(0, 0.5))
@@ -144,7 +148,7 @@ def test_a_tuning_killed_at_a_random_moment_ends_as_if_it_was_not(workspace: Wor
     told = workspace.call("run", "digits", *INLINE)
     assert (told.status, told.out.splitlines()[0]) == (0, "4 done, 0 failed, 0 missing"), told.err
     assert any(tuned.glob("*/attempts/0002.json"))  # it was hurt
-    is_like_inline(workspace, "digits")
+    assert workspace.summaries() == whole
     assert not list(tuned.glob("*/checkpoint.pt"))
 
 
@@ -159,6 +163,7 @@ def test_a_detector_killed_at_a_random_moment_ends_as_if_it_was_not(workspace: W
     fixed = {f"fixed.{name}": value for name, value in sizes.items()}
     workspace.suite(changed(DIGITS, fixed | {"experiment": "detection", "grid": axes}))
     detectors = workspace.root / "results" / "detection"
+    whole = run_whole(workspace, "digits")
     process = workspace.start("run", "digits", *INLINE, BENCH_CHECKPOINT_S="0")
     wait_for(lambda: any(detectors.glob("*/checkpoint.pt")), seconds=300)
     time.sleep(random.Random(5).uniform(0, 0.5))
@@ -167,7 +172,7 @@ def test_a_detector_killed_at_a_random_moment_ends_as_if_it_was_not(workspace: W
     told = workspace.call("run", "digits", *INLINE)
     assert (told.status, told.out.splitlines()[0]) == (0, "2 done, 0 failed, 0 missing"), told.err
     assert any(detectors.glob("*/attempts/0002.json"))  # it was hurt
-    is_like_inline(workspace, "digits")
+    assert workspace.summaries() == whole
     assert not list(detectors.glob("*/checkpoint.pt"))
 
 
@@ -293,18 +298,15 @@ def test_a_cell_that_kills_its_worker_is_given_up(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A worker that dies of one cell, as the kernel's memory killer does it; a neighbour lives."""
-    (workspace.root / "sitecustomize.py").write_text(
-        "import os, sys\n"
-        "if 'submitit.core._submit' in ' '.join(sys.orig_argv):\n"
-        "    from bench.experiments import EXPERIMENTS\n"
-        "    run = EXPERIMENTS['gaussian-mi']\n"
-        "    def deadly(cells, folders, device):\n"
-        "        if any(c.K == 8 for c in cells):\n"
-        "            os.kill(os.getpid(), 9)\n"
-        "        return run(cells, folders, device)\n"
-        "    EXPERIMENTS['gaussian-mi'] = deadly\n"
-    )
-    monkeypatch.setenv("PYTHONPATH", str(workspace.root), prepend=os.pathsep)
+    run, here = EXPERIMENTS["gaussian-mi"], os.getpid()
+
+    def deadly(cells: Any, folders: Any, device: str) -> Any:
+        if any(cell.K == 8 for cell in cells):
+            assert os.getpid() != here
+            os.kill(os.getpid(), signal.SIGKILL)
+        return run(cells, folders, device)
+
+    monkeypatch.setitem(EXPERIMENTS, "gaussian-mi", deadly)
     told = workspace.call("run", "small", *PART, "--seeds", "0", "--jobs", "1", "--json")
     assert told.status == 1, told.err
     assert (told.json["done"], told.json["failed"]) == (1, 1)
