@@ -12,6 +12,8 @@ import pytest
 
 from bench.errors import Interrupted
 from bench.train import loop
+from tests.fakes.forked import Forked
+from tests.fakes.processes import end
 from tests.fakes.suites import DIGITS, changed
 from tests.fakes.workspace import Workspace
 
@@ -103,8 +105,9 @@ cli.main()
 
 def kill_timm_in_its_second_epoch(root: Path) -> None:
     command = [sys.executable, "-c", KILLED, *RUN, f"--where=arch={TIMM['arch']}"]
-    killed = subprocess.run(command, cwd=root, capture_output=True)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    killed = Forked(command, cwd=root, stderr=subprocess.PIPE, text=True)
+    status, _, err = end(killed)
+    assert status == -signal.SIGKILL, err
 
 
 def run_stopped_in_each_training(workspace: Workspace) -> int:
