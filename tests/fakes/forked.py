@@ -37,7 +37,7 @@ class Forked(subprocess.Popen[Any]):
         if not pid:
             streams = (read, to_out, to_err)
             begin = partial(_begin, streams, cwd, env, preexec_fn, session=rest[-2])
-            _run(begin, *args[start : start + 2], args[start + 2 :])
+            _run(begin, args[start], args[start + 1], args[start + 2 :])
         self.pid, self._child_created = pid, True
         self._close_pipe_fds(read, write, out, to_out, err, to_err)  # type: ignore[attr-defined]
 
