@@ -21,11 +21,16 @@ PART = ("--seeds", "0", "--where", "mi_true=2")
 
 def start_limited(workspace: Workspace, most_bytes: int, *words: str) -> "subprocess.Popen[str]":
     """Start `bench` where no file may be larger; checkpoints are written after every step."""
+
+    def limit() -> None:
+        sys.dont_write_bytecode = True  # a module of bench would be left torn in the checkout
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
+
+    settings = {"BENCH_CHECKPOINT_S": "0", "PYTHONDONTWRITEBYTECODE": "1"}
     return Forked(
         [sys.executable, "-m", "bench", *words],
-        cwd=workspace.root, env=os.environ | {"BENCH_CHECKPOINT_S": "0"}, text=True,
+        cwd=workspace.root, env=os.environ | settings, text=True, preexec_fn=limit,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes)),
     )  # fmt: skip
 
 
