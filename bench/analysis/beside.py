@@ -5,7 +5,7 @@ Verdicts do not use these numbers. `bench/suites/others.py` matches them with pu
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bench.analysis.compare import Compared, pairings
 from bench.analysis.compared_effects import ComparedEffect
@@ -121,7 +121,9 @@ def pair_effects(first: str, second: str) -> list[SourceEffect]:
     """
     presets = paper_presets()
     pairs = {(str(row.settings["method"]), str(row.settings["loss"])) for row in others()}
-    of_presets = {(m, loss) for m, loss in pairs if m in presets and _loss(m) == loss}
+    of_presets = {
+        (m, loss) for m, loss in pairs if m in presets and presets[m].settings.get("loss") == loss
+    }
     found: list[SourceEffect] = []
     for setting, objectives in (("method", of_presets), ("loss", pairs)):
         check = Exceeds(
@@ -169,10 +171,6 @@ def _printed_pair(first: str, second: str, suite: Suite, paper: Paper) -> list[P
         pair = first, second
         found += [e for e in effects if (e.of.get(setting), e.over.get(setting)) == pair]
     return [e for e in found if not e.comparison.metric.startswith("params")]  # these are counted
-
-
-def _loss(method: str) -> Any:
-    return paper_presets()[method].settings.get("loss")
 
 
 def pair_lines(first: str, second: str, effects: Sequence[SourceEffect]) -> list[str]:

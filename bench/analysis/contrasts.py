@@ -16,7 +16,7 @@ import numpy as np
 from bench.analysis.measured import Measured, Metrics, Noise
 from bench.analysis.statistics import Estimate, NumbersBySeed, Term, contrast, sure_to_a_step
 from bench.cells.cell import Cell
-from bench.cells.groups import CellIndex
+from bench.cells.groups import CellIndex, follows
 from bench.cells.learning_rate import SCALED
 from bench.suites.checks import Check, Effect
 
@@ -316,13 +316,13 @@ def _grouping(points: list[Known], named: Iterable[str]) -> KeyOf:
     names = {name for p in points for name in p} - set(fixed)
     names -= {s for s, base in SCALED.items() if all(p.get(base) is not None for p in points)}
     varied = (name for name in names if _varies(name, points))
-    free = sorted(name for name in varied if not _follows(name, fixed, points))
+    free = sorted(name for name in varied if not follows(name, fixed, points))
     # First those that move with the named ones while all else stays, such as a learning rate that
     # follows from data set and batch size together.
-    keys = sorted(free, key=lambda name: _follows(name, [n for n in free if n != name], points))
+    keys = sorted(free, key=lambda name: follows(name, [n for n in free if n != name], points))
     for name in tuple(keys):
         rest = [other for other in keys if other != name]
-        if _follows(name, fixed + rest, points):
+        if follows(name, fixed + rest, points):
             keys = rest
     return lambda settings: tuple((name, settings.get(name)) for name in keys)
 
@@ -331,12 +331,3 @@ def _varies(name: str, points: list[Known]) -> bool:
     """Return whether a setting differs among the points, of which there is one at least."""
     first = points[0].get(name)
     return any(point.get(name) != first for point in points)
-
-
-def _follows(name: str, from_names: list[str], points: list[Known]) -> bool:
-    """Return whether a setting is a function of others, over the points there are."""
-    seen: dict[Any, Any] = {}
-    return all(
-        seen.setdefault(tuple(p.get(n) for n in from_names), p.get(name)) == p.get(name)
-        for p in points
-    )

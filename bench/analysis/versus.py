@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from bench.analysis.contrasts import difference, groups_among
 from bench.analysis.measured import Measured
-from bench.analysis.statistics import LEVEL, Interval
+from bench.analysis.statistics import Interval
 from bench.cells.axes import OWN_OF_LOSS, OWN_OF_METHOD
 from bench.cells.cell import Cell
 from bench.cells.groups import CellIndex
 from bench.cells.learning_rate import SCALED
-from bench.suites.checks import Exceeds, Where
+from bench.suites.checks import Exceeds
 from bench.suites.suite import Scalar
 
 SETTINGS = ("method", "loss")  # that a name may be a value of
@@ -38,7 +38,6 @@ class Lead:
     groups: int  # points of the other settings that both have
     unequal: tuple[Unequal, ...] = ()  # other settings that differ between the two sides
     cells: frozenset[str] = frozenset()  # the ids of those that are compared
-    level: float = LEVEL
     left_out: int = 0  # points with an unreliable number
 
     @property
@@ -65,17 +64,6 @@ def setting_of(first: str, second: str, cells: Sequence[Cell]) -> str | None:
     return None
 
 
-def sides(setting: str, first: str, second: str) -> tuple[Where, Where]:
-    """Return the cells of the first and of the second side.
-
-    Args:
-        setting: the setting that takes both values.
-        first: its value on the first side.
-        second: its value on the second side.
-    """
-    return {setting: first}, {setting: second}
-
-
 def lead(
     measured: Measured, cells: Sequence[Cell], setting: str, first: str, second: str, metric: str
 ) -> Lead | None:
@@ -92,7 +80,7 @@ def lead(
         second: its value on the second side.
         metric: name of the metric.
     """
-    where, than = sides(setting, first, second)
+    where, than = {setting: first}, {setting: second}
     check = Exceeds(check="exceeds", metric=metric, where=where, than=than, mean=True)
     known = (measured.metrics, measured.doubts)
     done = [cell for cell in cells if any(metric in of.get(cell.id, {}) for of in known)]

@@ -96,7 +96,7 @@ def without_followers(
     for name in reversed(names[:]):
         others = [other for other in names if other != name]
         rest = [*given, *others]
-        if _follows(
+        if follows(
             name, _known(rest, points) if name in FIRST and not nulls_tell else rest, points
         ):
             names = others
@@ -127,7 +127,7 @@ def _label(cell: Cell, names: Sequence[str], *, alone: bool) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - len(seed) - 5]}..., {seed}"
 
 
-def _follows(name: str, rest: Sequence[str], points: Sequence[Mapping[str, Any]]) -> bool:
+def follows(name: str, rest: Sequence[str], points: Sequence[Mapping[str, Any]]) -> bool:
     """Return whether a setting is a function of the others, over these points."""
     seen: dict[tuple[Any, ...], Any] = {}
     return all(

@@ -84,7 +84,8 @@ def others_lines(
         selection: the measured cells.
     """
     rows = [record["row"] for record, _ in entries]
-    varied = [n for n in dict.fromkeys(n for row in rows for n in row) if _differs(n, rows)]
+    names = dict.fromkeys(name for row in rows for name in row)
+    varied = [n for n in names if len({repr(row.get(n)) for row in rows}) > 1]
     places = []
     for record, found in entries:
         if not found:
@@ -97,10 +98,6 @@ def others_lines(
         return []
     how = f"These are on the same data set; `bench others {selection.suite.name}` says how each "
     return [*lines_by_artifact(places), f"{how}protocol differs from the paper's."]
-
-
-def _differs(name: str, rows: Sequence[Json]) -> bool:
-    return len({repr(row.get(name)) for row in rows}) > 1
 
 
 def measured_of(selection: Selection) -> tuple[list[MeasuredTable], Done, Failed]:

@@ -9,6 +9,7 @@ import typer
 
 from bench.analysis.beside import pair_effects, pair_lines, published_lines
 from bench.analysis.measured import Measured
+from bench.analysis.statistics import LEVEL
 from bench.analysis.versus import SETTINGS, Lead, lead, setting_of
 from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
@@ -185,7 +186,7 @@ def _row(suite: Suite, scale: str, shown: Lead, within: str | None) -> Json:
         "difference": difference.mean,
         "low": difference.low,
         "high": difference.high,
-        "level": shown.level,
+        "level": LEVEL,
         "n": difference.n,
         "groups": shown.groups,
         "left_out": shown.left_out,

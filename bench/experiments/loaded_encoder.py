@@ -67,7 +67,8 @@ def encoder_of_cell(
         )
     if (why := damage_of(home, whole=True)) is not None:
         raise StoreError(why)
-    return LoadedEncoder(_frozen(cell, home), preprocessing_of(cell.trained, data))
+    network = with_feature_dim(encoder_of(cell.features, network_of(cell, home)), cell)
+    return LoadedEncoder(network, preprocessing_of(cell.trained, data))
 
 
 def trained_cell(name: str, results: Path) -> EncoderCell:
@@ -100,11 +101,6 @@ def network_of(cell: EncoderCell, home: TrainedFolder) -> Online:
     online = Online(cell.trained)
     home.load_encoder(online, "cpu")
     return online.eval()
-
-
-def _frozen(cell: EncoderCell, home: TrainedFolder) -> nn.Module:
-    """Return what the evaluations of a cell take features from."""
-    return with_feature_dim(encoder_of(cell.features, network_of(cell, home)), cell)
 
 
 def with_feature_dim(encoder: nn.Module, cell: EncoderCell) -> nn.Module:

@@ -80,17 +80,13 @@ class Online(nn.Module):
         return self.backbone.towers[tower], self.projector.heads[tower]
 
 
-def _unit(outputs: Tensor) -> Tensor:
-    return nn.functional.normalize(outputs, dim=1)
-
-
 def _standardised(outputs: Tensor) -> Tensor:
     """Return each dimension with mean 0 and variance 1 over the batch."""
     return nn.functional.batch_norm(outputs, None, None, training=True)
 
 
 NORMS: dict[str, Callable[[Tensor], Tensor]] = {
-    "l2": _unit,
+    "l2": lambda outputs: nn.functional.normalize(outputs, dim=1),
     "bn": _standardised,
     "none": lambda outputs: outputs,
 }

@@ -66,7 +66,10 @@ def make_optimiser(  # noqa: PLR0913  # an optimiser's numbers, by name
     vectors |= {"trust": None} if optimizer == "lars" else {}
     vectors |= {"lr": lr * share, "lr_share": share} if share != 1.0 else {}
     others = {"params": [p for p in everything if not (apart and p.ndim <= 1)]}
-    learned = [_of_loss([p for p in of_loss if (p.ndim <= 1) is flat]) for flat in (True, False)]
+    learned: list[dict[str, Any]] = [
+        {"params": [p for p in of_loss if (p.ndim <= 1) is flat], "weight_decay": 0.0}
+        for flat in (True, False)
+    ]
     if optimizer == "lars":
         learned = [group | {"trust": None} for group in learned]
     groups = [group for group in (others, vectors, *learned) if group["params"]]
@@ -81,10 +84,6 @@ def make_optimiser(  # noqa: PLR0913  # an optimiser's numbers, by name
         return torch.optim.SGD(groups, momentum=momentum, nesterov=nesterov, **plain)
     adam = torch.optim.Adam if optimizer == "adam" else torch.optim.AdamW
     return adam(groups, betas=(momentum, 0.999), **plain)
-
-
-def _of_loss(parameters: list[nn.Parameter]) -> dict[str, Any]:
-    return {"params": parameters, "weight_decay": 0.0}
 
 
 def optimiser_of(
