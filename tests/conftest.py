@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, settings
 
 from bench import cli
 from bench.files import yaml_file
-from bench.files.plugin_folders import plugin_folders
+from bench.files.yaml_file import plugin_folders
 from bench.suites import presets
 from tests.fakes.forked import Forked
 from tests.fakes.slurm import MadeUpSlurm
@@ -121,7 +121,7 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.syspath_prepend(folder)
     every = importlib.metadata.entry_points
     monkeypatch.setattr(
-        "bench.files.plugin_folders.entry_points",
+        "bench.files.yaml_file.entry_points",
         lambda group: [p for p in every(group=group) if str(folder) in str(p.dist._path)],  # type: ignore[union-attr]
     )
     forget_plugins()

@@ -17,7 +17,7 @@ from bench.cli.terminal import print_rows
 from bench.cli.workspace import Workspace
 from bench.environment import cores, visible_gpus
 from bench.errors import BenchError, StoreError
-from bench.files.plugin_folders import GROUPS, plugin_folders
+from bench.files.yaml_file import GROUPS, plugin_folders
 from bench.papers.reader import load_papers
 from bench.results.digests import DIGESTS
 from bench.results.inspect import Inspected, inspect

@@ -19,9 +19,8 @@ from bench.errors import Damaged
 from bench.files.atomic import write_whole
 from bench.files.messages import warn
 from bench.methods.online_network import Online
-from bench.results.damage import damage_of, discard
 from bench.results.digests import ENCODER, EVALUATIONS
-from bench.results.folder import CellFolder, Folders
+from bench.results.folder import CellFolder, Folders, damage_of, discard
 from bench.results.lease import POLL_S
 from bench.results.records import EvaluationRecord, read_record, sealed
 from bench.train.checkpoints import write_tensors

@@ -24,8 +24,8 @@ from bench.experiments.encoder_folder import TrainedFolder, encoder_of
 from bench.files.atomic import read_json, to_json, write_whole
 from bench.files.messages import warn
 from bench.methods.online_network import Online
-from bench.results.damage import damage_of
 from bench.results.digests import TRAINED
+from bench.results.folder import damage_of
 from bench.results.provenance import flatten
 from bench.results.reader import Results
 from bench.results.store import State, Store

@@ -17,7 +17,7 @@ from bench.errors import DataFailure
 from bench.evaluate.layers import drawn_rows, weighted_top1
 from bench.experiments.outcome import Clock, Outcome, Result, Spent, one_by_one
 from bench.experiments.timing import FEW, deterministic, seconds_of, steps_s
-from bench.networks.wav2vec import least_samples, make_network, pooled_layers
+from bench.networks.hugging_face import least_samples, make_network, pooled_layers
 from bench.results.folder import CellFolder, Folders
 from bench.train.loop import train
 from bench.train.speech import LabelTraining, SpeechTraining

@@ -1,14 +1,17 @@
-"""YAML input: size, encoding, YAML 1.2 numbers and booleans, and duplicate keys."""
+"""YAML input: size, encoding, YAML 1.2 numbers and booleans, duplicate keys; plug-ins' folders."""
 
 import os
 import re
 from collections.abc import Iterable
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple, get_args
 
 import yaml
 
-from bench.errors import BenchError
+from bench.errors import BenchError, SuiteError
 
 MAX_BYTES = 2_000_000
 MAX_DEPTH = 100  # of lists and mappings in each other; the C library's stack ends far above
@@ -24,6 +27,9 @@ _FORMS = {  # what may stand for a value, by its tag
 }
 _KEPT = ("null", "merge")  # rules of YAML 1.1 that hold here
 _PLAIN = ("null", "str", "seq", "map")  # tags of plain data that need no check
+EntryPointGroup = Literal["bench.suites", "bench.methods", "bench.papers"]
+GROUPS: tuple[EntryPointGroup, ...] = get_args(EntryPointGroup)
+"""Entry points by which an installed package provides folders of YAML files."""
 
 
 class Loader(_Base):  # type: ignore[misc]
@@ -172,3 +178,37 @@ def scalar(text: str) -> Any:
     except (yaml.YAMLError, ValueError):
         return text
     return value if isinstance(value, bool | int | float | str | None) else text
+
+
+class PluginFolder(NamedTuple):
+    """A folder of YAML files from an installed package."""
+
+    plugin: str  # name and version of the distribution
+    path: Path
+
+
+@cache
+def plugin_folders(group: EntryPointGroup) -> tuple[PluginFolder, ...]:
+    """Return the folders of a group in package order; no package is imported.
+
+    Raises:
+        SuiteError: an entry point does not name a folder of an installed package.
+    """
+    return tuple(sorted({_folder_of(point) for point in entry_points(group=group)}))
+
+
+def _folder_of(point: EntryPoint) -> PluginFolder:
+    assert point.dist is not None  # `entry_points` sets it
+    plugin = f"{re.sub(r'[-_.]+', '-', point.dist.name).lower()} {point.dist.version}"
+    package, *below = point.value.split(".")
+    try:
+        spec = find_spec(package)  # a top-level package is found without an import
+    except ValueError:
+        spec = None
+    for base in (spec.submodule_search_locations or []) if spec else []:
+        if (path := Path(base, *below)).is_dir():
+            return PluginFolder(plugin, path)
+    raise SuiteError(
+        f"plug-in {plugin}: entry point {point.group}, {point.name}: found '{point.value}', "
+        "expected the dotted name of a folder in an installed package"
+    )

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bench.errors import PublishedError, choices
-from bench.files.plugin_folders import plugin_folders
-from bench.files.yaml_file import yaml_files
+from bench.files.yaml_file import plugin_folders, yaml_files
 from bench.papers.file import (
     ArtifactEntry,
     Case,

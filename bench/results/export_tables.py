@@ -16,9 +16,8 @@ from bench.errors import Damaged
 from bench.files.atomic import only_writer, to_json, to_npz, write_whole
 from bench.files.messages import warn
 from bench.files.regular import sha256_of_file
-from bench.results.damage import UNTIL, damage_of
 from bench.results.digests import DIGESTS
-from bench.results.folder import CellFolder
+from bench.results.folder import UNTIL, CellFolder, damage_of
 from bench.results.provenance import flatten
 from bench.results.store import Store
 from bench.results.tables import CELL, MESSAGE, Arrays, CellRow, Tables, read_manifest

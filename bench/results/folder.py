@@ -1,14 +1,16 @@
-"""The folder of one cell: file names, contents, and how they are written."""
+"""The folder of one cell: file names, contents, how they are written, and damage to them."""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
+import shutil
 import time
 import warnings
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
@@ -20,12 +22,13 @@ from bench.cells.cell import Cell
 from bench.errors import Damaged, Diverged, StoreError
 from bench.files.atomic import disk_failures, read_json, sync_folder, to_json, to_npz, write_whole
 from bench.files.messages import warn
-from bench.files.regular import parse_json, read_regular
+from bench.files.regular import check_zip, parse_json, read_regular
 from bench.results.attempts import Attempt, begin_attempt, last_attempt
 from bench.results.digests import (
     DIGESTS,
     ENCODER,
     MOST_BYTES,
+    SMALL,
     TRAINED,
     check_content,
     check_files,
@@ -44,6 +47,9 @@ MOST_ARRAYS = 1000
 NUMBERS = "biufc"  # kinds of numpy types that may be in arrays
 
 _ID = re.compile(r"[0-9a-f]{16}", re.ASCII)
+UNTIL = "until `bench run` computes it again"
+AS_MISSING = f"it counts as missing {UNTIL}"
+"""Text that reports a damaged cell."""
 
 
 def is_id(text: str) -> bool:
@@ -415,3 +421,57 @@ class Folders(list[CellFolder]):
         """
         super().__init__(folders)
         self.encoders, self.data = encoders, data
+
+
+def damage_of(folder: CellFolder, *, whole: bool = False) -> str | None:
+    """Return which file of a finished cell is corrupt, and how; None if none is.
+
+    Args:
+        folder: folder of a cell or a trained encoder.
+        whole: whether to read all files, not only settings, summary and provenance.
+
+    Raises:
+        StoreError: a file cannot be read.
+    """
+    try:
+        vouched = check_files(folder.path, MOST_BYTES if whole else SMALL)
+        if whole or not vouched:
+            folder.result()
+        if whole and not vouched:
+            folder.history(finished=True)
+            folder.arrays()
+            check_zip(folder.path / ENCODER)
+    except Damaged as fault:
+        return str(fault)
+    return None
+
+
+def discard(folder: CellFolder, is_damaged: Callable[[CellFolder], bool]) -> bool:
+    """Remove the files of a damaged cell under a claim, so the cell is recomputed.
+
+    Attempts are kept. Returns False if a living process holds the cell and will handle it.
+
+    Args:
+        folder: folder of a cell or a trained encoder.
+        is_damaged: function that checks for damage again under the claim.
+    """
+    attempt = begin_attempt(folder.attempts, Owner.me(), "", retry_before=math.inf)
+    if attempt is None:
+        return False
+    if folder.is_done and not is_damaged(folder):
+        attempt.end("done")
+        return True
+    _remove(folder.summary_file)  # first: without it the cell is not done
+    for path in folder.path.iterdir():
+        if path != folder.attempts:
+            _remove(path)
+    attempt.end("interrupted")
+    return True
+
+
+def _remove(path: Path) -> None:
+    """Remove what has a name: a file, a link, a folder in the place of a file."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

@@ -10,9 +10,8 @@ from typing import Any
 from bench.cells.cell import Cell
 from bench.errors import Damaged, Diverged, StoreError
 from bench.files.messages import tell_once, warn
-from bench.results.damage import AS_MISSING, UNTIL, damage_of
 from bench.results.fitness import Failed, unfit
-from bench.results.folder import CellFolder, finished_in
+from bench.results.folder import AS_MISSING, UNTIL, CellFolder, damage_of, finished_in
 from bench.results.provenance import flatten
 from bench.results.store import Store
 from bench.results.tables import Arrays, Exported, TrainingHistory

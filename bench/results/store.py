@@ -17,9 +17,8 @@ from bench.cells.cell import Cell
 from bench.errors import Diverged, StoreError
 from bench.files.atomic import raise_if_disk_failed, to_json, write_whole
 from bench.files.messages import warn
-from bench.results.damage import AS_MISSING, damage_of, discard
 from bench.results.digests import TRAINED
-from bench.results.folder import CellFolder, Folders
+from bench.results.folder import AS_MISSING, CellFolder, Folders, damage_of, discard
 from bench.results.lease import heartbeat
 from bench.results.owner import LEASE_S, Owner
 from bench.results.records import LaunchRecord, read_records

@@ -7,9 +7,8 @@ from typing import Annotated, Any, Self
 from pydantic import Discriminator, Field, Tag, ValidationError, model_validator
 
 from bench.errors import SuiteError, choices, near
-from bench.files.plugin_folders import plugin_folders
 from bench.files.validation_errors import explain
-from bench.files.yaml_file import load_yaml, yaml_files
+from bench.files.yaml_file import load_yaml, plugin_folders, yaml_files
 from bench.record import Record
 from bench.suites.checks import Check
 from bench.suites.comparison_blocks import ComparisonBlock, comparisons

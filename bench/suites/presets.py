@@ -18,8 +18,7 @@ from bench.cells.axes import ComparisonAxis, DataAndViews, Encoder, ObjectiveAxi
 from bench.cells.losses import LOSS_OPTIONS, kappa_of
 from bench.cells.rules import BELONGS, DRAWN, WITH_GRADIENT
 from bench.errors import SuiteError, choices
-from bench.files.plugin_folders import plugin_folders
-from bench.files.yaml_file import load_yaml
+from bench.files.yaml_file import load_yaml, plugin_folders
 from bench.loss_files import SHIPPED_METHODS, LossFile, MethodDeclaration, read_loss_file
 from bench.papers.reader import load_paper
 from bench.record import Record

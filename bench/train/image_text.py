@@ -16,7 +16,7 @@ from bench.data.streams import Purpose, stream
 from bench.losses import dcl, infonce
 from bench.losses.bounds import q_b
 from bench.methods.negatives import off_diagonal
-from bench.networks.clip import make_clip
+from bench.networks.hugging_face import make_clip
 from bench.train.optimisers import optimiser_of
 from bench.train.trainable import EpochMeans, FiniteLosses, Trainable
 

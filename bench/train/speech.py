@@ -18,7 +18,7 @@ from bench.errors import DataFailure
 from bench.losses.bounds import q_b
 from bench.methods.negatives import Similarities
 from bench.methods.objectives import Pair, make_objective
-from bench.networks.wav2vec import drawing, frames_of, least_samples, make_network
+from bench.networks.hugging_face import drawing, frames_of, least_samples, make_network
 from bench.train.optimisers import optimiser_of
 from bench.train.trainable import EpochMeans, FiniteLosses, Trainable
 

@@ -56,7 +56,7 @@ def drawn(training: Any) -> tuple[Any, torch.Tensor, torch.Tensor]:
 
 
 def test_the_loss_is_that_of_transformers() -> None:
-    from bench.networks.wav2vec import drawing
+    from bench.networks.hugging_face import drawing
 
     training = training_of(speech())
     network, (batch, mask_BF, others_NK) = training.online, drawn(training)
@@ -234,7 +234,7 @@ def test_other_recordings_are_other_data_and_changed_ones_are_marked() -> None:
 
 
 def test_more_distractors_than_frames_are_refused_before_anything_is_computed() -> None:
-    from bench.networks.wav2vec import SIZES, frames_of
+    from bench.networks.hugging_face import SIZES, frames_of
 
     for arch, samples in SAMPLES_PER_FRAME.items():
         frames = frames_of(arch, 100 * samples + 400)

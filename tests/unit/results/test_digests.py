@@ -14,9 +14,8 @@ from bench.files.atomic import write_whole
 from bench.files.messages import forget_warnings
 from bench.files.regular import sha256_of_regular
 from bench.results.archives import export_archive
-from bench.results.damage import damage_of, discard
 from bench.results.digests import check_files, write_digests
-from bench.results.folder import CellFolder
+from bench.results.folder import CellFolder, damage_of, discard
 from bench.results.inspect import inspect
 from bench.results.reader import Results
 from bench.results.store import Store

@@ -26,9 +26,8 @@ from bench.files.messages import forget_warnings
 from bench.launch.worker import Assignment, compute_stacks
 from bench.results.archives import export_archive
 from bench.results.attempts import all_attempts
-from bench.results.damage import damage_of
 from bench.results.digests import DIGESTS
-from bench.results.folder import CellFolder, Folders
+from bench.results.folder import CellFolder, Folders, damage_of
 from bench.results.inspect import inspect
 from bench.results.reader import Finished, Results
 from bench.results.store import State, Store

@@ -1,4 +1,4 @@
-"""Networks of `speech`: wav2vec 2.0 from transformers in three sizes, randomly initialised.
+"""Networks from transformers, randomly initialised: wav2vec 2.0 in three sizes, and CLIP in two.
 
 Shapes: B recordings, T samples, F frames, D dimensions, L layers.
 """
@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from bench.cells.speech import LEAST_FRAMES
 
 if TYPE_CHECKING:
-    from transformers import Wav2Vec2Config, Wav2Vec2ForPreTraining
+    from transformers import CLIPModel, Wav2Vec2Config, Wav2Vec2ForPreTraining
 
 _FIVE = {"conv_kernel": (10, 3, 3, 3, 2), "conv_stride": (5, 2, 2, 2, 2)}  # 100 frames/s at 8 kHz
 _STILL = {  # no dropout: a small network that sees few recordings
@@ -37,6 +37,8 @@ SIZES: dict[str, dict[str, Any]] = {
     },
 }  # fmt: skip
 """Settings that differ from transformers' `Wav2Vec2Config`, by architecture."""
+CLIP_SIZES: dict[str, tuple[int, int, int]] = {"clip-small": (64, 2, 4), "clip-tiny": (16, 1, 2)}
+"""Units, layers and attention heads of both transformers, by architecture."""
 
 
 def config_of(arch: str) -> "Wav2Vec2Config":
@@ -99,3 +101,33 @@ def pooled_layers(network: nn.Module, wave: Tensor, longest: int, least: int) ->
         states = network(piece[None], output_hidden_states=True).hidden_states
         means.append(torch.stack([state[0].mean(dim=0) for state in states]) * (len(piece) / total))
     return torch.stack(means).sum(dim=0)
+
+
+def make_clip(
+    arch: str, *, side: int, words: int, length: int, draw: np.random.Generator
+) -> "CLIPModel":
+    """Return both initialised encoders; they give unit vectors of one size.
+
+    Args:
+        arch: one of `CLIP_SIZES`.
+        side: height and width of a picture, pixels; a sixteenth of its area is one patch.
+        words: size of the vocabulary; its last word ends a sentence.
+        length: number of words of the longest sentence.
+        draw: source of randomness.
+    """
+    from transformers import CLIPConfig, CLIPModel
+
+    width, layers, heads = CLIP_SIZES[arch]
+    both: dict[str, Any] = {
+        "hidden_size": width, "intermediate_size": 4 * width, "num_hidden_layers": layers,
+        "num_attention_heads": heads, "projection_dim": width,
+    }  # fmt: skip
+    text = {"vocab_size": words, "max_position_embeddings": length, "bos_token_id": 1}
+    text |= {"pad_token_id": 0, "eos_token_id": words - 1}
+    config = CLIPConfig(
+        text_config=both | text,
+        vision_config=both | {"image_size": side, "patch_size": side // 4},
+        projection_dim=width,
+    )
+    with drawing(draw, "cpu"):
+        return CLIPModel(config)
