@@ -10,7 +10,7 @@ from bench.cells.axes import OWN_OF_LOSS, OWN_OF_METHOD
 from bench.cells.cell import Cell
 from bench.cells.groups import CellIndex
 from bench.cells.learning_rate import SCALED
-from bench.suites.checks import Exceeds
+from bench.suites.checks import Exceeds, Where
 from bench.suites.suite import Scalar
 
 SETTINGS = ("method", "loss")  # that a name may be a value of
@@ -80,7 +80,8 @@ def lead(
         second: its value on the second side.
         metric: name of the metric.
     """
-    where, than = {setting: first}, {setting: second}
+    where: Where = {setting: first}
+    than: Where = {setting: second}
     check = Exceeds(check="exceeds", metric=metric, where=where, than=than, mean=True)
     known = (measured.metrics, measured.doubts)
     done = [cell for cell in cells if any(metric in of.get(cell.id, {}) for of in known)]
