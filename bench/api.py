@@ -113,9 +113,9 @@ def histories(
     frame = history_frame(selection.suite.name, selection.scale, _done(selection))
     if frame.empty:
         raise NothingMeasured(
-            f"{selection.suite.name} at scale {selection.scale}: no history of a finished cell in "
-            f"{selection.results}; tables hold all histories if they are exported by `bench export "
-            "--histories`"
+            f"{selection.suite.name} at scale {selection.scale}: {selection.results} "
+            "holds no training history of a finished cell; exported tables hold all "
+            "histories only if they were written by `bench export --histories`"
         )
     return frame
 
@@ -173,7 +173,10 @@ def published(
         [1.7, 2.9, 3.6, 3.9, 4.1]
     """
     if paper is None and artifact is not None:
-        raise BenchError(f"artifact {artifact}: name its paper too")
+        raise BenchError(
+            f"artifact {artifact}: give the argument `paper` too, because artifacts are "
+            "named within a paper"
+        )
     folder = workspace_of(suites=suites).suites
     chosen = load_papers(folder).values() if paper is None else [load_paper(paper, folder)]
     values = (p.values if artifact is None else p.artifact(artifact).values for p in chosen)
@@ -208,7 +211,10 @@ def others(
         from bench.cli.others import suite_records
 
         if source is not None:
-            raise BenchError(f"source {source}: leave it out, or leave out the suite")
+            raise BenchError(
+                f"source {source} cannot be combined with a suite; give only one of the two "
+                "arguments"
+            )
         rows = [
             {"artifact": row["artifact"], "published_row": value_text(row["row"])}
             | {"published": row["published"]}
@@ -219,7 +225,7 @@ def others(
         return record_frame(rows, flat="settings")
     known = sources(other_projects())
     if source is not None and source not in known:
-        raise BenchError(f"no source '{source}'. {choices(source, list(known))}")
+        raise BenchError(f"there is no source '{source}'. {choices(source, list(known))}")
     numbers = other_projects() if source is None else known[source]
     return record_frame([row.record() for row in numbers], flat="settings")
 
@@ -321,7 +327,10 @@ def claims(
         workspace = workspace_of(results=results, suites=suites)
         return record_frame(describe_claims(workspace, paper=paper, scale=scale))
     if paper is not None:
-        raise BenchError("paper filters the claims of all suites: leave the suite out")
+        raise BenchError(
+            "the argument `paper` selects claims of all suites, so it cannot be "
+            "combined with `suite`"
+        )
     selection = _selected(suite, scale, None, None, results=results, suites=suites)
     return record_frame([judged.record() for judged in evidence_of(selection).judged])
 

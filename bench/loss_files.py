@@ -194,7 +194,9 @@ def check_ending(path: Path) -> None:
         SuiteError: the file ends in .yml.
     """
     if path.suffix != ".yaml":
-        raise SuiteError(f"{path}: a declaration's name ends in .yaml: {path.stem}.yaml")
+        raise SuiteError(
+            f"{path}: the name of a declaration must end in .yaml: rename the file {path.stem}.yaml"
+        )
 
 
 def function_name(path: Path) -> str:
@@ -217,7 +219,7 @@ def read_loss_file(path: Path, *, method: bool | None = None) -> LossFile:
     if not _NAME.fullmatch(path.stem) or keyword.iskeyword(name):
         raise SuiteError(f"{path}: '{path.stem}' is not a valid name; use a-z, 0-9, - and _")
     code = path.with_suffix(".py")
-    module, source = parsed(code, f"; it holds the function of {path}")
+    module, source = parsed(code, f"; this file must hold the function that {path} declares")
     classes = [n for n in module.body if isinstance(n, ast.ClassDef) and n.name == METHOD]
     if method is None:
         method = bool(classes)
@@ -229,11 +231,15 @@ def read_loss_file(path: Path, *, method: bool | None = None) -> LossFile:
     else:
         declared = declaration(path, Declaration, given)
     if method and not classes:
-        raise SuiteError(f"{code}: no class '{METHOD}'")
+        raise SuiteError(f"{code}: the file must define a class '{METHOD}'")
     functions = functions_of(classes[0] if method else module)
     if main not in functions:
-        where = f"{METHOD} has no function" if method else "no function"
-        there = f"; there are {', '.join(functions)}" if functions else ""
+        where = (
+            f"the class {METHOD} must define the function"
+            if method
+            else "the file must define the function"
+        )
+        there = f"; it defines {', '.join(functions)}" if functions else ""
         raise SuiteError(f"{code}: {where} '{main}'{there}")
     arguments = {k: arguments_of(functions[k], code, skip=method) for k in known if k in functions}
     if not method:
@@ -278,11 +284,14 @@ def _check_names(
         for name in getattr(declared, key):
             place = f"{path}: {key}.{name}"
             if not name.isidentifier() or keyword.iskeyword(name):
-                raise SuiteError(f"{place}: a function has no argument of this name")
+                raise SuiteError(f"{place}: this name cannot be the name of a function's argument")
             if name in given:
-                raise SuiteError(f"{place}: {name} is given; take it as an argument alone")
+                raise SuiteError(
+                    f"{place}: bench passes {name} to the function, so it cannot be declared; "
+                    "take it only as an argument"
+                )
             if name in declared.parameters and key == "learned":
-                raise SuiteError(f"{place}: is a parameter too; keep one")
+                raise SuiteError(f"{place}: the name is also a parameter; remove one of the two")
     for name, learned in declared.learned.items():
         known = [k for k, parameter in declared.parameters.items() if parameter.type == "int"]
         for size in learned.shape:
@@ -296,7 +305,10 @@ def _check_parameters(declared: Declaration | MetricDeclaration, path: Path) -> 
         place = f"{path}: parameters.{name}"
         numeric = parameter.type in ("float", "int")
         if not numeric and any(getattr(parameter, bound) is not None for bound in _BOUNDS):
-            raise SuiteError(f"{place}: type '{parameter.type}' has no bounds; list its values")
+            raise SuiteError(
+                f"{place}: type '{parameter.type}' cannot have bounds; list the allowed "
+                "values instead"
+            )
         for value in [*(parameter.values or []), parameter.default]:
             if value is not None:
                 try:
@@ -324,7 +336,7 @@ def parsed(code: Path, what: str = "") -> tuple[ast.Module, bytes]:
     except SyntaxError as fault:
         raise SuiteError(f"{code}:{fault.lineno or 1}: {fault.msg}") from None
     except (RecursionError, MemoryError):
-        raise SuiteError(f"{code}: nested too deeply") from None
+        raise SuiteError(f"{code}: the code is nested too deeply") from None
     except ValueError as fault:
         raise SuiteError(f"{code}: {fault}") from None
 
@@ -344,12 +356,20 @@ def arguments_of(function: Function, code: Path, *, skip: bool = False) -> dict[
         SuiteError: an argument cannot be passed by name, or the function is asynchronous.
     """
     if isinstance(function, ast.AsyncFunctionDef):
-        raise SuiteError(f"{code}:{function.lineno}: {function.name} is 'async def': write 'def'")
+        raise SuiteError(
+            f"{code}:{function.lineno}: {function.name} must be defined by 'def', not "
+            "by 'async def'"
+        )
     given = function.args
     if star := given.vararg or given.kwarg or next(iter(given.posonlyargs), None):
-        raise SuiteError(f"{code}:{star.lineno}: {function.name} takes '{star.arg}' not by name")
+        raise SuiteError(
+            f"{code}:{star.lineno}: {function.name} cannot take '{star.arg}' by name, "
+            "but all arguments are passed by name"
+        )
     if skip and [argument.arg for argument in given.args[:1]] != ["self"]:
-        raise SuiteError(f"{code}:{function.lineno}: {function.name} does not take self first")
+        raise SuiteError(
+            f"{code}:{function.lineno}: the first argument of {function.name} must be self"
+        )
     named = [*given.args[skip:], *given.kwonlyargs]
     return {argument.arg: argument.lineno for argument in named}
 
@@ -358,9 +378,15 @@ def _check_state(arguments: Mapping[str, Mapping[str, int]], code: Path) -> None
     for lines in arguments.values():
         if "state" in lines and BEGIN not in arguments:
             line = lines["state"]
-            raise SuiteError(f"{code}:{line}: state needs a function '{BEGIN}' that makes it")
+            raise SuiteError(
+                f"{code}:{line}: the argument state needs a function '{BEGIN}' that returns "
+                "its start value"
+            )
     if "state" not in arguments.get(UPDATE, {"state": 0}):
-        raise SuiteError(f"{code}: {UPDATE} does not take `state`, so it cannot change anything")
+        raise SuiteError(
+            f"{code}: {UPDATE} must take the argument `state`, because it has nothing "
+            "else to change"
+        )
 
 
 def check_arguments(
@@ -390,17 +416,23 @@ def check_arguments(
             if name not in may_take:
                 rest = choices(name, may_take)
                 if not path.exists():  # a metric without parameters needs none
-                    rest += f" A parameter needs a declaration, and {path.name} is missing."
+                    rest += (
+                        f" A parameter must be declared in {path.name}, but this file is missing."
+                    )
                 raise SuiteError(f"{code}:{line}: unknown argument '{name}'. {rest}")
     taken = {name for lines in arguments.values() for name in lines}
     taken |= {str(size) for one in declared.learned.values() for size in one.shape}
     who = METHOD if main == STEP and isinstance(declared, MethodDeclaration) else main
     for name in declared.parameters:
         if name not in taken:
-            raise SuiteError(f"{path}: parameters.{name}: {who} in {code} does not take it")
+            raise SuiteError(
+                f"{path}: parameters.{name}: {who} in {code} does not take an argument of this name"
+            )
     for name in declared.learned:
         if name not in arguments[main]:
-            raise SuiteError(f"{path}: learned.{name}: {main} in {code} does not take it")
+            raise SuiteError(
+                f"{path}: learned.{name}: {main} in {code} does not take an argument of this name"
+            )
 
 
 def trust(folders: Sequence[Path]) -> None:
@@ -411,8 +443,8 @@ def trust(folders: Sequence[Path]) -> None:
     """
     for folder in folders:
         if not folder.is_dir():
-            is_file = f"is a file; trust its folder: --trust {folder.parent}"
-            what = is_file if folder.exists() else "no such folder"
+            is_file = f"this is a file, but only folders can be trusted: --trust {folder.parent}"
+            what = is_file if folder.exists() else "this folder does not exist"
             raise BenchError(f"--trust {folder}: {what}")
     os.environ[TRUST] = os.pathsep.join(str(folder.absolute()) for folder in folders)
 

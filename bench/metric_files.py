@@ -77,7 +77,9 @@ def declared_parameters(suites: Path, setting: str) -> dict[str, Parameter]:
     codes = metric_files(suites, setting)
     for path in yaml_files(suites / FOLDERS[setting]):
         if path.stem not in codes:
-            raise SuiteError(f"{path}: {path.stem}.py with its function is missing")
+            raise SuiteError(
+                f"{path}: the file {path.stem}.py with the function of this metric is missing"
+            )
     paths = [p for p in codes.values() if p.with_suffix(".yaml").exists()]
     files = [read_metric_file(path, setting) for path in paths]
     return {f"{setting}_{name}": p for file in files for name, p in file.parameters.items()}
@@ -98,11 +100,13 @@ def read_metric_file(path: Path, setting: str) -> MetricFile:
     module, source = parsed(path)
     functions = functions_of(module)
     if path.stem not in functions:
-        there = f"; there are {', '.join(functions)}" if functions else ""
-        raise SuiteError(f"{path}: no function '{path.stem}'{there}")
+        there = f"; it defines {', '.join(functions)}" if functions else ""
+        raise SuiteError(f"{path}: the file must define the function '{path.stem}'{there}")
     function = functions[path.stem]
     if not (ast.get_docstring(function) or "").strip():
-        raise SuiteError(f"{path}:{function.lineno}: {path.stem} has no docstring that says what")
+        raise SuiteError(
+            f"{path}:{function.lineno}: {path.stem} needs a docstring that says what it measures"
+        )
     lines, yaml = arguments_of(function, path), path.with_suffix(".yaml")
     declared = None
     if (other := path.with_suffix(".yml")).exists():
@@ -113,7 +117,8 @@ def read_metric_file(path: Path, setting: str) -> MetricFile:
     check_arguments({path.stem: lines}, given, path.stem, known, yaml)
     if not lines.keys() & set(NEEDED[setting]):
         raise SuiteError(
-            f"{path}:{function.lineno}: {path.stem} takes none of {', '.join(NEEDED[setting])}"
+            f"{path}:{function.lineno}: {path.stem} must take at least one of the "
+            f"arguments {', '.join(NEEDED[setting])}"
         )
     return MetricFile(path, source, tuple(lines), declared)
 

@@ -166,7 +166,9 @@ def _along(frame: pd.DataFrame, x: str, metric: str) -> pd.DataFrame:
     try:
         return rows.astype({x: float})
     except (TypeError, ValueError) as fault:
-        raise BenchError(f"'{x}' is not a number in every row, so it cannot be an axis") from fault
+        raise BenchError(
+            f"the column '{x}' is not a number in every row, so it cannot be the x axis"
+        ) from fault
 
 
 def _with_lines(

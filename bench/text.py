@@ -9,7 +9,7 @@ from math import floor, log10
 from typing import Any
 
 LONGEST_NUMBER = 12  # characters; a longer one is rounded
-ONE_SEED = "one seed decides nothing: two single runs may differ by their seeds alone"
+ONE_SEED = "one seed cannot decide a comparison, because two runs may differ only by their seeds"
 DIGITS = 6  # significant ones of a rounded number
 _FORMULA = re.compile(r"[=@\t\r]|[-+][^-+\d. ]")  # -0.5 ± 0.1 is none
 MOST_DECIMALS = 6  # of an effect

@@ -297,11 +297,15 @@ def _undecided(judged: Judged, *, corrected: bool) -> Judged:
         return _cannot_tell(judged, ONE_SEED)
     why, seen, margin = judged.check.undecided, judged.smallest_effect, judged.printed_margin
     if corrected:
-        why = "outside what is required, but no longer after correction for several comparisons"
+        why = (
+            "the interval lies outside the required range, but not after correction "
+            "for several comparisons"
+        )
     if judged.printed and seen is not None and margin is not None and 0 < margin < seen:
         why += (
-            f"; the published effect, {judged.printed.effect:.2g}, lies {margin:.2g} from the "
-            f"threshold, and distances below {seen:.2g} cannot be detected here"
+            f"; the published effect of {judged.printed.effect:.2g} is only "
+            f"{margin:.2g} from the threshold, and distances below {seen:.2g} cannot be "
+            "detected with these cells"
         )
     return replace(_cannot_tell(judged, why), corrected=corrected)
 
@@ -466,10 +470,13 @@ def _untested(place: Mention, scales: Sequence[JudgedScale], scale: str | None) 
     ]
     if place.suites:
         where = f"scale {scale}" if scale else "any scale"
-        nothing = f"no results at {where} of {', '.join(place.suites)}"
+        nothing = (
+            f"there are no results at {where} of the suites that test the claim "
+            f"({', '.join(place.suites)})"
+        )
         missing = "; ".join(dict.fromkeys(of_scales)) or nothing
     else:
-        missing = place.reason or "no suite here covers it"
+        missing = place.reason or "no suite of this folder covers the claim"
     row: Json = dict.fromkeys(ROW_KEYS) | claim_head(place.of)
     row |= dict.fromkeys(("n", "groups", "published_groups", "checks"), 0)
     row |= {"group": {}, "others": [], "cells": [], "unlearned": [], "notes": []}

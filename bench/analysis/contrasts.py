@@ -267,9 +267,9 @@ def _whole_seeds(
     missing, whole = None, []
     for part in by_seed.values():
         if any(cell.id not in metrics for cell in part):
-            missing = "no seed has all of its cells done"
+            missing = "no seed has finished all cells of one side of the check"
         elif any(check.metric not in metrics[cell.id] for cell in part):
-            missing = f"its cells do not measure {check.metric}"
+            missing = f"the cells of the check do not measure {check.metric}"
         else:
             whole += part
     return whole, missing

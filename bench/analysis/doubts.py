@@ -50,7 +50,7 @@ def _doubts(cell: Cell, measured: dict[str, float]) -> Doubts:
     if why is not None:
         return {name: why for name in measured if name not in cell.exact}
     above = {
-        name: f"{name} is above {reason}"
+        name: f"{name} exceeds {reason}"
         for names, ceiling, reason in _ceilings(cell)
         for name in names
         if measured.get(name, -math.inf) > ceiling + SLACK
@@ -90,13 +90,19 @@ def _nothing_learned(cell: Cell, measured: dict[str, float]) -> Iterator[str]:
     for name in TEMPERATURES:
         tau = cell.known.get(name)
         if tau is not None and not ROUNDOFF < tau < 1 / ROUNDOFF:
-            yield f"{name} {tau:g}: in float32 rounding hides the cosines, or decides the loss"
+            yield (
+                f"{name} is {tau:g}: in float32, the loss depends on rounding errors "
+                "instead of the cosine similarities"
+            )
     lr = cell.known.get("lr")
     if lr is not None and lr < ROUNDOFF * LEAST_WEIGHT:
-        yield f"lr {lr:g}: in float32 an update changes no weight"
+        yield f"lr is {lr:g}, so small that no update changes a weight in float32"
     if isinstance(cell, GaussianMI):
         if math.expm1(-2 * cell.mi_true / cell.d) == -1:
-            yield f"mi_true {cell.mi_true:g}: in {cell.d} dimensions the correlation rounds to 1"
+            yield (
+                f"mi_true is {cell.mi_true:g}: in {cell.d} dimensions the correlation of "
+                "each pair rounds to 1"
+            )
         if cell.eval_repeats > 1 and measured.get("mi_lower_bound_std") == 0:
             yield SAME_FOR_ALL
     if isinstance(cell, VinceGaussian):
@@ -114,7 +120,9 @@ def _of_random_keys(cell: Cell, measured: dict[str, float]) -> Doubts:
     if images is None or images.taken * cell.epochs * (1 + cell.symmetric) >= kept:
         return {}
     epochs = counted(cell.epochs, "epoch")
-    why = f"a queue of {kept} keys holds random vectors to the end of {epochs}"
+    why = (
+        f"the queue of {kept} keys still holds random start vectors after the {epochs} of training"
+    )
     return {name: why for name in measured if name in BOUNDS or name.startswith("q_b")}
 
 
@@ -125,14 +133,14 @@ def _ceilings(cell: Cell) -> Iterator[tuple[tuple[str, ...], float, str]]:
         yield _bound_ceiling(BOUNDS, K, cell.alpha)
     elif isinstance(cell, VinceGaussian):
         yield _bound_ceiling(VINCE_BOUNDS, cell.K, None)
-        yield VINCE_BOUNDS, *_log(cell.dataset_size, "the samples")
+        yield VINCE_BOUNDS, *_log(cell.dataset_size, "samples")
     elif isinstance(cell, Pretrain):
         of_batch = 2 * (cell.batch_size - 1)  # what others are probed with
         compares = cell.negatives in ("batch", "queue", "bank")
         yield _bound_ceiling(BOUNDS, cell.count if compares else of_batch, cell.alpha)
         images = training_images(cell)
         if images is not None:
-            yield BOUNDS, *_log(images.taken, "the training images")
+            yield BOUNDS, *_log(images.taken, "training images")
 
 
 def _bound_ceiling(
@@ -146,4 +154,4 @@ def _bound_ceiling(
 
 def _log(count: int, of: str) -> tuple[float, str]:
     nats = math.log(count)
-    return nats, f"log {count} = {nats:.3g} nats, the logarithm of {of}"
+    return nats, f"log {count} = {nats:.3g} nats, the logarithm of the number of {of}"

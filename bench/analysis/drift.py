@@ -38,7 +38,7 @@ CAUSES = (
     *HARDWARE, *CUDA,
 )  # fmt: skip
 """Versions of these are in the provenance, next to the packages."""
-OTHER_MODEL = "another processor of the same name may be the reason"
+OTHER_MODEL = "processors with the same name can compute different results, which may be the reason"
 
 
 @dataclass
@@ -206,7 +206,9 @@ def _add(
             group = groups.setdefault((kind, key, metric), SeedGroup(kind, settings, metric))
             numbers: BySeed = getattr(group, side)
             if seed in numbers:
-                raise StoreError(f"{kind}: seed {seed} is there twice with the settings {key}")
+                raise StoreError(
+                    f"{kind}: two cells have the same seed {seed} and the same settings {key}"
+                )
             numbers[seed] = value
 
 

@@ -86,8 +86,8 @@ class Footing:
         needed, cramped = least + LEFT, None
         if narrowest.room < needed:
             cramped = (
-                f"too little headroom: {narrowest.room:.1f} points of {needed:.1f} needed "
-                f"(the minimum detectable effect, {least:.2g}, and {LEFT:g} more)"
+                f"the headroom is too small: {narrowest.room:.1f} points, but {needed:.1f} "
+                f"are needed (the minimum detectable effect of {least:.2g} plus {LEFT:g})"
             )
         return Grounds(narrowest, False, self._unlearned, cramped)
 
@@ -118,7 +118,7 @@ class Footing:
         )
         if lead.mean <= 0:
             return told
-        return f"{told}; a lead this small is not detectable, {least:.2g} would be"
+        return f"{told}; only a lead of {least:.2g} or more can be detected"
 
 
 def _family(check: Check, where: Where, side: Sequence[Cell], measured: Measured) -> str:

@@ -123,7 +123,7 @@ class Measured:
         if not reasons:
             return None
         why = "; ".join(dict.fromkeys(reasons))
-        return f"{len(reasons)} of {counted(len(cells), 'cell')} left out: {why}"
+        return f"{len(reasons)} of {counted(len(cells), 'cell')} were left out: {why}"
 
     def noise(self, metric: str, cells: Sequence[Cell]) -> Noise:
         """Return how the standard error of a contrast between these cells is estimated.

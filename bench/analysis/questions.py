@@ -119,7 +119,7 @@ class Findings:
         """One sentence for each leading effect."""
         words = {row.kind: f"{row.number} {row.unit}".strip() for row in self.leading}
         counting = [row for row in self.leading if row.kind == OTHERS]
-        others = "nothing that counts" if self.of(OTHERS) else "nobody"
+        others = "measured, but no effect counts" if self.of(OTHERS) else "nobody"
         if counting:
             yes = sum(row.says == Seen.YES for row in counting)
             others = f"{_range(counting)} ({yes} of {counted(len(counting), 'effect')} as claimed)"
@@ -289,7 +289,7 @@ def _uncounted_words(rows: Sequence[EffectRow]) -> str:
         ).append(row)
     parts = []
     for (why, quantity), alike in kinds.items():
-        words = "the runs differ in more" if why == CONTRAST else why
+        words = "the compared runs also differ in other settings" if why == CONTRAST else why
         parts.append(f"{counted(len(alike), 'effect')} of {quantity} ({words}), {_range(alike)}")
     return "; ".join(parts)
 

@@ -57,8 +57,8 @@ class EvidenceKind(StrEnum):
 IDENTITY = ("identity",)
 SPEECH = ("speech", "speech-baseline")
 TOYS = ("gaussian-mi", "vince-gaussian", "optimal-bound", "gradient-norm", "spirals")
-WIDE = "the interval lies neither inside nor outside the published value ± tolerance"
-NOTHING = "the tolerance includes the value without learning"
+WIDE = "the interval lies only partly within the published value ± tolerance"
+NOTHING = "the value of an untrained network lies within the tolerance"
 BOTH = "the interval includes 0 and the published effect"
 NEITHER_NONE = "the interval includes 0 and effects larger than rounding"
 

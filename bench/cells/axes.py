@@ -25,7 +25,7 @@ from bench.cells.view_recipes import Share
 from bench.record import Record
 
 Fraction = Annotated[float, Field(ge=0, lt=1)]
-BN = Literal["none", "hidden", "all"]  # of a head: nowhere, after hidden layers, after each layer
+BN = Literal["none", "hidden", "all"]  # where a head has batch normalisation
 ViewSet = Literal[
     "simclr", "simclr-cifar", "moco-v1", "moco-v1-lab", "moco-v2", "byol", "hypersphere",
     "multi-crop", "crop-flip", "affine", "none", "crop", "flip", "jitter", "grayscale", "blur",
@@ -43,11 +43,12 @@ class ImageSet(Axis):
     """Data set of images."""
 
     dataset: Annotated[str, Field(min_length=1)]
-    """The name of a data set: see `bench datasets`."""
+    """Name of the data set; `bench datasets` lists all names."""
     train_images: PositiveInt | None = None
-    """Number of training images, the first in a fixed random order; null: all."""
+    """Number of training images, taken from the start of a fixed random order; null: all images."""
     held_out: Annotated[float, Field(gt=0, lt=1)] | None = later()
-    """Share of each class's training images that replaces the test images."""
+    """Share of each class's training images that is held out and replaces the test images; null:
+    the test images are used."""
     image_size: Annotated[int, Field(ge=8)]
     """Side of a view, in pixels."""
 
@@ -70,19 +71,23 @@ class DataAndViews(ImageSet):
     """Data set and augmentations."""
 
     pretrain_on: Literal["train", "train+unlabeled"] = "train"
-    """Training images: with or without STL-10's unlabelled images."""
+    """Images that the encoder trains on; train+unlabeled adds the unlabelled images of STL-10."""
     resized_to: Annotated[int, Field(ge=8)] | None = later()
-    """Side in pixels to which images are resized before views are made; null: not resized."""
+    """Side in pixels to which images are resized before views are made; null: images are not
+    resized."""
     views: ViewSet
-    """The random transforms that make views of an image: a method's set, or one alone."""
+    """Random transforms that make the views of an image: the set of a method, or a single
+    transform."""
     view_strength: PositiveFloat = 1.0
-    """Augmentation strength; 1 is the published strength."""
+    """Strength of the random transforms; 1 is the published strength."""
     local_size: PositiveInt | None = later()
-    """Side of multi-crop's local views, in pixels."""
+    """Side in pixels of the local views of multi-crop."""
     cutmix: bool = later(False)
-    """Whether the online network sees images with a patch of another image."""
+    """Whether CutMix replaces a patch of each image that the online network sees with a patch of a
+    different image."""
     colour: Literal["rgb", "lab"] = later("rgb")
-    """Colour space; with lab, L and ab each have their own encoder."""
+    """Colour space of the views; with lab, one encoder sees the lightness L and a second encoder
+    the colours ab."""
 
 
 def training_images(cell: PlainImages | DataAndViews) -> TrainingImages | None:
@@ -104,216 +109,257 @@ class Encoder(Axis):
     """The network to train."""
 
     arch: Arch
-    """The backbone; `small` has three residual blocks, for small images on a CPU; `small-alexnet`
-    is the network of Wang and Isola's code (arXiv:2005.10242) and has the stem 'cifar'; `timm:NAME`
-    is a network of the package timm, without its weights."""
+    """Backbone network. `small` has three residual blocks, for small images on a CPU.
+    `small-alexnet` is the network of Wang and Isola's code (arXiv:2005.10242) and needs stem
+    'cifar'. `timm:NAME` is a network of the package timm, without pretrained weights."""
     stem: Stem
-    """First layers of the backbone: 7x7 convolution and pooling, 3x3, or 3x3 at stride 2."""
+    """First layers of the backbone: a 7x7 convolution with pooling (imagenet), a 3x3 convolution
+    (cifar), or a 3x3 convolution with stride 2 (half)."""
     width: PositiveInt = 64
-    """Channels of the first stage, before 2x and 4x; 64 is the published width."""
+    """Number of channels of the first stage of the backbone; later stages are multiples of it. 64
+    is the published width."""
     zero_init_residual: bool = later(False)
-    """Whether each residual branch starts at 0."""
+    """Whether the last BN scale of each residual branch is initialised to 0, so that each block
+    starts as the identity."""
     projector_layers: NonNegativeInt
     """Number of linear layers of the projector."""
     projector_hidden_dim: PositiveInt | None = None
-    """Units of each hidden layer of the projector; needed with 2 projector_layers or more."""
+    """Number of units of each hidden layer of the projector; needed if projector_layers is 2 or
+    more."""
     projector_bn: BN | None = None
-    """Batch norm of the projector: nowhere, after hidden layers, or after all layers."""
+    """Where the projector has batch normalisation: nowhere, after hidden layers, or after all
+    layers."""
     feature_dim: PositiveInt
-    """D, the dimension of queries and keys."""
+    """Dimension D of queries and keys."""
     predictor_layers: NonNegativeInt = 0
     """Number of linear layers of the predictor, which follows the projector for queries only."""
     predictor_hidden_dim: PositiveInt | None = None
-    """Units of each hidden layer of the predictor; needed with 2 predictor_layers or more."""
+    """Number of units of each hidden layer of the predictor; needed if predictor_layers is 2 or
+    more."""
     predictor_bn: BN | None = None
-    """Batch norm of the predictor: nowhere, after hidden layers, or after all layers."""
+    """Where the predictor has batch normalisation: nowhere, after hidden layers, or after all
+    layers."""
     bn: Literal["plain", "shuffling", "sync"]
-    """Batch normalisation: of each part, with keys shuffled, or of the whole batch."""
+    """Batch normalisation: plain normalises each of the bn_groups, shuffling also shuffles the
+    keys between groups as in MoCo, sync normalises the whole batch."""
     bn_groups: PositiveInt = 1
-    """Number of parts of a batch that BN normalises separately, as several GPUs do."""
+    """Number of groups of a batch that BN normalises separately, as it does on several GPUs."""
     bn_over: Literal["views-together", "each-view"]
-    """Images that BN normalises together: both views, or each view alone."""
+    """Images that BN normalises together: both views of the batch, or each view separately."""
     norm: Literal["l2", "bn", "none"] = later("l2")
-    """Normalisation of outputs before they are compared."""
+    """Normalisation of the outputs before the loss compares them: to unit length (l2), by BN, or
+    none."""
     witness: Literal["dot", "bilinear", "linear", "mlp-1", "mlp-2"] = later("dot")
-    """Similarity of two outputs (mutual-information, App. I)."""
+    """Function that computes the similarity of two outputs, the witness of mutual-information,
+    App. I."""
 
 
 class ComparisonAxis(Axis):
     """Positives and negatives that the loss compares."""
 
     target: Literal["shared", "stop-gradient", "momentum", "bank", "own"]
-    """Network that computes the keys, and whether gradients flow through it; own: a method's own
-    code."""
+    """Network that computes the keys: the query encoder, with gradients (shared) or without
+    (stop-gradient); its moving average (momentum); a memory bank of earlier outputs (bank); or the
+    method's own code (own)."""
     momentum: Fraction | None = None
     """Momentum coefficient beta of the target encoder."""
     momentum_schedule: Literal["fixed", "cosine"] = "fixed"
-    """Schedule of beta; cosine: from momentum up to 1 at the end (arXiv:2006.07733, Sec. 3.3)."""
+    """Schedule of the momentum coefficient; cosine: it rises from momentum to 1 at the end of
+    training (arXiv:2006.07733, Sec. 3.3)."""
     bank_rate: Fraction | None = later()
-    """Update rate of a bank entry, M <- rate M + (1 - rate) v; 0 keeps the last view."""
+    """Share of the old bank entry M that an update keeps: M <- rate M + (1 - rate) v, where v is
+    the output of the current view. With 0, the entry is the last output."""
     bank_start: Literal["uniform"] | None = later()
-    """Initial bank entries; uniform: each coordinate uniform around 0; null: Gaussian."""
+    """Distribution of the initial bank entries; uniform: each coordinate is uniform around 0;
+    null: Gaussian."""
     bank_normalised: bool | None = later()
-    """Whether bank entries are scaled to unit length."""
+    """Whether bank entries are scaled to unit length after each update."""
     negatives: Literal["batch", "queue", "bank", "previous", "none"]
-    """Source of negatives; previous: the correlation matrix of all outputs so far."""
+    """Source of negatives; with previous, the correlation matrix of all outputs so far replaces
+    single negatives."""
     negative_views: Literal["both", "keys"] | None = None
-    """Views of the other images in the batch that are negatives."""
+    """Which views of the other images in the batch are negatives: both views, or only the keys."""
     negative_branch: Literal["target", "online"] = later("target")
-    """Network whose outputs are negatives."""
+    """Network that computes the negatives: the network of the keys (target) or of the queries
+    (online)."""
     K: PositiveInt | None = None
-    """Negatives per query; null: all of the batch."""
+    """Number of negatives per query; null: all negatives in the batch."""
     queue_size: PositiveInt | None = None
     """Number of keys in the queue, of which K are drawn per query; null: K."""
     queue_start: Literal["random", "empty"] | None = None
-    """Initial content of the queue: random unit vectors, or nothing."""
+    """Content of the queue at the start of training: random unit vectors, or no keys."""
     rho: Fraction | None = later()
-    """Decay of the correlation matrix F of all previous outputs."""
+    """Decay of the moving average F, the correlation matrix of all previous outputs."""
     drawn: Literal["uniform", "nearest", "ball", "ring", "cave", "earliest", "newest"] | None = (
         later()
     )
-    """Which keys of a bank or queue are the K negatives; null with a queue: uniform."""
+    """How the K negatives are chosen from a bank or queue; null with a queue: uniformly at
+    random."""
     ball_share: Share | None = later()
-    """Share of the bank, nearest first, that negatives are drawn from."""
+    """Share of the bank entries, the nearest to the query, from which negatives are drawn."""
     inner_share: Share | None = later()
-    """Share of the bank, nearest first, that is left out (ring) or forms a neighbourhood."""
+    """Share of the bank entries, the nearest to the query, that are never negatives (drawn 'ring')
+    or are neighbours (neighbours 's-neighbourhood')."""
     clusters: PositiveInt | None = later()
-    """Number of K-means clusters of the bank, fitted once per epoch."""
+    """Number of K-means clusters of the bank entries, which are fitted once per epoch."""
     clusterings: PositiveInt | None = later()
-    """Number of K-means fits; the neighbourhood is the union of their clusters."""
+    """Number of K-means fits; the neighbourhood of an entry is the union of its clusters in all
+    fits."""
     centre: Literal["view", "entry"] | None = later()
-    """Point from which distances are measured: the view, or its entry in the bank."""
+    """Point from which distances to bank entries are measured: the output of the query's view, or
+    the bank entry of its image."""
     uniform_epochs: NonNegativeInt = later(0)
-    """Number of first epochs with uniform draws and without neighbours."""
+    """Number of epochs at the start with uniformly drawn negatives and without neighbours."""
     anneal_epochs: PositiveInt | None = later()
-    """Epochs in which the ball shrinks from the whole bank to its share."""
+    """Number of epochs in which the ball shrinks from the whole bank to ball_share."""
     anneal_every: Literal["epoch", "step"] = later("epoch")
-    """How often the share of an annealed ball or ring changes."""
+    """How often the share of a shrinking ball or growing ring changes: at each epoch or at each
+    step."""
     inner_from_epoch: NonNegativeInt | None = later()
-    """Epoch at which the inner share starts to grow from 0."""
+    """Epoch at which the inner share of the bank starts to grow from 0."""
     inner_to_epoch: PositiveInt | None = later()
-    """Epoch at which the inner share reaches its value."""
+    """Epoch at which the inner share of the bank reaches inner_share."""
     neighbours: Literal["none", "nearest", "s-neighbourhood", "k-neighbourhood"] = "none"
-    """Other images as positives: NNCLR's, the inner ball's, or the cluster's."""
+    """Other images that serve as positives: nearest (the nearest earlier embedding, as in NNCLR),
+    s-neighbourhood (the inner share of the bank), or k-neighbourhood (entries of the same
+    cluster)."""
     neighbour_count: PositiveInt | None = later()
-    """Number of neighbours drawn; null: all that are also negatives."""
+    """Number of neighbours drawn per query; null: all neighbours that are also among the
+    negatives."""
     neighbour_sum: Literal["inside", "outside"] | None = later()
     """Whether the sum over close neighbours is taken inside or outside the logarithm."""
     support_size: PositiveInt | None = None
-    """Number of newest embeddings kept; a view's nearest one is its query (NNCLR)."""
+    """Number of newest embeddings that are stored for NNCLR; the stored embedding nearest to a
+    view is used as its query."""
     K_scalar: PositiveInt | None = later()
-    """Number of negatives in the scalar component."""
+    """Number of negatives in the scalar component of dual temperature."""
     scalar_size: PositiveInt | None = later()
-    """Number of newest keys that the scalar component's negatives are drawn from."""
+    """Number of keys in the queue's pool from which the negatives of the scalar component are
+    drawn."""
     scalar_drawn: Literal["earliest", "random", "newest"] | None = later()
-    """Which of these keys are the K_scalar negatives."""
+    """Which keys of the pool of scalar_size keys are the K_scalar negatives."""
 
 
 class ObjectiveAxis(Axis):
     """The loss and its options; `losses.py` lists which losses take which option."""
 
     loss: LossName
-    """The objective."""
+    """Name of the loss."""
     tau: PositiveFloat | None = None
-    """Temperature of the similarities; the probes q_B and MI use it with every loss."""
+    """Temperature by which similarities are divided; the recorded q_B and MI bounds use it with
+    every loss."""
     alpha: PositiveFloat | None = None
-    """EqCo's alpha (Eq. 5); dual-temperature may use it too."""
+    """EqCo's alpha (EqCo, Eq. 5); optional for loss 'dual-temperature'."""
     weight: Literal["vmf", "exp"] | None = None
-    """DCLW's weight: von Mises-Fisher or exponential."""
+    """Form of the weight in DCLW: von Mises-Fisher or exponential."""
     sigma: PositiveFloat | None = None
-    """Parameter of DCLW's weight: the width of vmf, or the rate of exp."""
+    """Parameter sigma of the weight in DCLW: the width with weight 'vmf', or the decay with weight
+    'exp'."""
     delta: PositiveFloat | None = None
-    """Factor delta of DCLW's weight delta e^(-sigma s), where s is the positive's similarity."""
+    """Factor delta of the exponential weight in DCLW, delta e^(-sigma s), where s is the
+    similarity of the positive pair."""
     through_weight: bool | None = None
-    """Whether gradients flow through dclw's weight."""
+    """Whether gradients flow through the weight in DCLW."""
     tau_beta: PositiveFloat | None = None
     """Temperature of the scalar component of dual temperature."""
     form: Literal["released", "printed"] | None = None
     """Interpretation of dual temperature: the authors' code or the paper's text."""
     align_alpha: Annotated[float, Field(ge=1)] | None = None
-    """Alpha of align-uniform: the power of the distance of two views' embeddings."""
+    """Alpha of align-uniform: the power to which the distance between the embeddings of two views
+    is raised."""
     uniform_t: PositiveFloat | None = None
-    """The t of the potential e^(-t d^2) of two embeddings at distance d."""
+    """Parameter t of align-uniform: two embeddings at distance d have the potential e^(-t d^2)."""
     align_weight: NonNegativeFloat | None = None
-    """Factor of the alignment in the loss."""
+    """Weight of the alignment term of align-uniform."""
     uniform_weight: NonNegativeFloat | None = None
-    """Factor of the uniformity in the loss."""
+    """Weight of the uniformity term of align-uniform."""
     kappa: PositiveFloat | None = later()
-    """Normaliser of the original IR over the number of entries; null with normaliser 'constant':
-    the mean of e^(s / tau) over the negatives of the first batches."""
+    """Normaliser of the original instance recognition (IR), divided by the number of bank entries;
+    null with normaliser 'constant': it is estimated as the mean of e^(s / tau) over the negatives
+    of the first batches."""
     normaliser: Literal["sampled", "constant"] | None = later()
-    """Normaliser of the original IR and LA; constant: noise-contrastive estimation with one number
-    for all queries; sampled: kappa before a sum over samples."""
+    """Normaliser of the original instance recognition (IR) and local aggregation (LA). constant:
+    noise-contrastive estimation with one number for all queries. sampled: a sum over samples,
+    multiplied by kappa."""
     own_entry: Literal["always", "if-near"] | None = later()
-    """When a query's own entry is among LA's close neighbours; if-near: as one of the K nearest."""
+    """When the bank entry of the query's own image is one of LA's close neighbours: always, or
+    only if it is one of the K nearest entries (if-near)."""
     balance: PositiveFloat | None = later()
-    """Balance factor lambda; null with a gradient form: dynamic."""
+    """Factor lambda that balances the two terms of the loss; null in loss 'gradient': it is
+    computed at each step."""
     cov_weight: NonNegativeFloat | None = later()
     """VICReg's lambda_1, the weight of the covariance term."""
     var_weight: NonNegativeFloat | None = later()
     """VICReg's lambda_2, the weight of the variance term."""
     gamma: PositiveFloat | None = later()
-    """Standard deviation below which VICReg's variance term acts."""
+    """Standard deviation gamma of an output; below it, VICReg's variance term acts."""
     eps: PositiveFloat | None = later()
-    """DirectPred's epsilon."""
+    """DirectPred's epsilon, which is added to the eigenvalues of the predictor."""
     positive_gradient: Literal["target", "predictor", "whitened"] | None = later()
-    """Positive gradient of UniGrad's Table 2."""
+    """Form of the gradient of the positive in loss 'gradient' (UniGrad, Table 2)."""
     negative_gradient: Literal["softmax", "online", "target", "variance"] | None = later()
-    """Negative gradient of UniGrad's Table 2: the weights of the negatives."""
+    """Form of the gradient of the negatives in loss 'gradient', which sets their weights (UniGrad,
+    Table 2)."""
     gradient_scale: PositiveFloat | None = later()
-    """Leading constant of a gradient form."""
+    """Constant factor of the whole gradient in loss 'gradient'."""
     half_power: bool | None = later()
-    """Whether DirectPred's gradient has its term in F^(1/2)."""
+    """Whether the gradient of DirectPred includes the term with F^(1/2)."""
     symmetric: bool
-    """Whether both views are queries."""
+    """Whether both views of an image are queries, so that the loss is symmetric."""
 
 
 class StepsAxis(Axis):
     """Number of steps and learning rate."""
 
     epochs: PositiveInt
-    """Passes over the training images."""
+    """Number of passes over the training images."""
     batch_size: Annotated[int, Field(ge=2)]
     """Number of images encoded together."""
     optimizer: Literal["sgd", "lars", "adam", "adamw", "muon"]
-    """Adam, adamw (arXiv:1711.05101): beta_2 = 0.999; lars: a trust of 0.001; muon (K. Jordan,
-    2024): weights with two axes or more, first and last layers too, and SGD with Nesterov's
-    momentum for biases and BN. All but sgd normalise gradients."""
+    """Optimiser. adam and adamw (arXiv:1711.05101) use beta_2 = 0.999, lars a trust coefficient of
+    0.001. muon (K. Jordan, 2024) updates weights with two axes or more, including first and last
+    layers; SGD with Nesterov's momentum updates biases and BN. All optimisers except sgd normalise
+    gradients."""
     lr: PositiveFloat
-    """Learning rate at N, the rate that training uses."""
+    """Learning rate of the training, for steps of N queries."""
     base_lr: PositiveFloat | None = None
     """Learning rate per 256 queries, from which lr_scaling computes lr."""
     lr_scaling: ScalingRule | None = None
-    """How lr is computed from base_lr, for every optimiser: equal, times N / 256, or times sqrt(N /
-    256)."""
+    """How lr is computed from base_lr: without change, times N / 256, or times sqrt(N / 256)."""
     sgd_momentum: Fraction = 0.9
     """Momentum of sgd, lars and muon; beta_1 of adam and adamw."""
     nesterov: bool = later(False)
-    """Whether sgd uses Nesterov's momentum, which muon always has."""
+    """Whether sgd uses Nesterov's momentum; muon always does."""
     weight_decay: NonNegativeFloat
-    """Weight decay: coefficient of a weight in its gradient, before lars and adam normalise it;
-    adamw, and muon for the weights that it does not leave to SGD, subtract lr times it from the
-    weight instead."""
+    """Weight decay. sgd, lars and adam add the decay times the weight to the gradient, before lars
+    and adam normalise it. adamw, and muon for the weights that it updates itself, subtract lr
+    times the decay times the weight instead."""
     exempt: bool = False
     """Whether biases and BN are exempt from weight decay and from LARS's adaptation."""
     lr_schedule: Literal["constant", "cosine", "step", "plateau", "triangular"]
-    """Schedule after warm-up; cosine and triangular (linear: arXiv:1506.01186, Sec. 3.1) fall to 0,
-    step and plateau by a factor. The peak of triangular is the end of the warm-up."""
+    """Schedule of the learning rate after warm-up. With cosine and triangular (linear:
+    arXiv:1506.01186, Sec. 3.1) it falls to 0, with step and plateau by a factor at each drop. The
+    peak of triangular is at the end of the warm-up."""
     warmup_epochs: NonNegativeInt = 0
-    """First epochs, in which the learning rate rises linearly from 0 to lr."""
+    """Number of epochs at the start in which the learning rate rises linearly from 0 to lr."""
     lr_drop_epochs: Annotated[str, Field(pattern=r"^\d+(,\d+)*$")] | None = None
-    """Epochs after which the learning rate falls, such as 120,160."""
+    """Epochs after which the learning rate drops, such as 120,160."""
     lr_drop_factor: Annotated[float, Field(gt=0, lt=1)] = 0.1
     """Factor by which each drop multiplies the learning rate."""
 
     @model_validator(mode="after")
     def _steps_agree(self) -> Self:
         if self.nesterov and (self.optimizer != "sgd" or not self.sgd_momentum):
-            raise ValueError("nesterov has a meaning with optimizer 'sgd' and its momentum alone")
+            raise ValueError(
+                "nesterov can be true only with optimizer 'sgd' and sgd_momentum above 0"
+            )
         if self.optimizer == "muon" and not self.sgd_momentum:
-            raise ValueError("optimizer 'muon' needs sgd_momentum above 0")
+            raise ValueError("optimizer 'muon' needs a value of sgd_momentum above 0")
         if self.lr_schedule == "triangular" and not self.warmup_epochs:
-            raise ValueError("lr_schedule 'triangular' rises in warmup_epochs, 1 or more")
+            raise ValueError(
+                "lr_schedule 'triangular' needs warmup_epochs of 1 or more, in which the "
+                "learning rate rises"
+            )
         if self.warmup_epochs > self.epochs:
             raise ValueError(
                 f"warmup_epochs = {self.warmup_epochs} is above epochs = {self.epochs}"
@@ -327,56 +373,64 @@ class Optimisation(StepsAxis):
     N: PositiveInt
     """Queries per optimiser step: gradients of N / batch_size batches are summed."""
     cached_negatives: bool = later(False)
-    """With N above batch_size: negatives are the images of the whole step instead of one batch's,
-    by gradient caching (arXiv:2101.06983), which encodes each batch twice. BN still normalises each
-    batch separately."""
+    """Whether negatives come from all batches of a step instead of one batch, if N is above
+    batch_size. Gradient caching (arXiv:2101.06983) then encodes each batch twice. BN still
+    normalises each batch separately."""
     lr_bias: PositiveFloat | None = later()
-    """Learning rate of biases and BN at N; null: lr, with muon half of it. Needs exempt or muon."""
+    """Learning rate of biases and BN, for steps of N queries; null: lr, or half of lr with muon.
+    Needs exempt or optimizer 'muon'."""
     base_lr_bias: PositiveFloat | None = later()
     """Learning rate of biases and BN per 256 queries; lr_scaling computes lr_bias from it."""
     weight_decay_end: NonNegativeFloat | None = later()
-    """Weight decay at the end of training, reached from weight_decay by a cosine; null:
-    constant."""
+    """Weight decay at the end of training, to which weight_decay moves along a cosine; null: the
+    weight decay is constant."""
     clip_norm: PositiveFloat | None = later()
-    """Largest norm of a step's whole gradient; larger ones are scaled down to it; null: no
-    limit."""
+    """Largest norm of the whole gradient of a step; larger gradients are scaled down to it; null:
+    no limit."""
     clip_each: PositiveFloat | None = later()
-    """Largest norm of each weight's own gradient, as in DINO's released code."""
+    """Largest norm of the gradient of each weight tensor, as in DINO's released code; null: no
+    limit."""
     plateau_patience: PositiveInt | None = None
-    """Epochs without a better kNN accuracy before a drop."""
+    """Number of epochs without a better kNN accuracy after which lr_schedule 'plateau' lowers the
+    learning rate."""
     plateau_drops: PositiveInt | None = None
-    """Largest number of drops."""
+    """Largest number of drops of lr_schedule 'plateau'."""
     knn_every_epochs: NonNegativeInt = 0
-    """Epochs between kNN evaluations (k 200, tau 0.1) on the test images; 0: never."""
+    """Number of epochs between kNN evaluations on the test images during training (k = 200, tau =
+    0.1); 0: no such evaluations."""
     watch: Literal["knn", "nn"] = later("knn")
-    """What the kNN evaluations during training measure; nn: the nearest neighbour of the
-    outputs."""
+    """What the evaluations during training measure: kNN accuracy (knn), or the accuracy of the
+    nearest neighbour of the outputs (nn)."""
     components: bool = later(False)
     """Whether the evaluations during training also measure the principal component ratio of the
     outputs."""
     eigenspaces: bool = later(False)
-    """Whether they also measure the alignment of a linear predictor with the eigenvectors of F."""
+    """Whether the evaluations during training also measure how well a linear predictor is aligned
+    with the eigenvectors of F."""
     online_linear: bool = False
-    """Whether a linear classifier is trained along with the encoder, on detached features."""
+    """Whether a linear classifier is trained along with the encoder, on its features, without
+    gradients to the encoder."""
 
 
 class Accuracies(Axis):
     """Protocols for accuracies of frozen features."""
 
     knn_k: PositiveInt = 200
-    """Number of labelled training images that vote."""
+    """Number k of nearest labelled training images that vote in kNN."""
     knn_tau: PositiveFloat | None = 0.1
-    """Temperature of the votes; null: equal votes."""
+    """Temperature of the kNN votes; null: all votes are equal."""
     knn_metric: Literal["cosine", "euclidean"] = "cosine"
-    """Similarity for kNN: the cosine, or the Euclidean distance of the features."""
+    """How kNN compares features: by cosine similarity or by Euclidean distance."""
     linear: str | None = None
-    """Name of the linear protocol."""
+    """Name of the protocol that trains the linear classifier; null: no linear evaluation."""
     few_shot: PositiveInt | None = None
-    """Labels per class of the few-shot classifier."""
+    """Number of labels per class for the few-shot classifier; null: no few-shot evaluation."""
     few_shot_draws: PositiveInt = 10
-    """Number of draws of labelled images; their mean and standard deviation are reported."""
+    """Number of random draws of labelled images for the few-shot classifier; the mean and standard
+    deviation of its accuracy over the draws are reported."""
     test_warp: Literal["none", "digits-25"] = later("none")
-    """Warp of extra test images; digits-25: rotated by up to 25 degrees, scaled by 1.3, shifted."""
+    """Warp of an extra copy of the test images; digits-25: random rotations by up to 25 degrees,
+    scales from 1 / 1.3 to 1.3, and shifts."""
 
 
 NOWHERE = "none"
@@ -387,20 +441,24 @@ class Evaluation(Accuracies):
     """Evaluations of the trained encoder."""
 
     evaluated_on: Annotated[str, Field(min_length=1)] | None = later()
-    """The labelled data set of the evaluations, with all of its images; null: the training data
+    """Labelled data set of the evaluations, all of whose images are used; null: the training data
     set; none: no evaluations."""
     features: Literal["backbone", "projector"] = "backbone"
-    """The layer that is evaluated: the backbone, or the projector before normalisation."""
+    """Layer whose outputs are evaluated: the backbone, or the projector before normalisation."""
     knn_features: Literal["backbone", "projector"] | None = later()
-    """The layer that kNN uses; null: the layer of `features`."""
+    """Layer whose outputs kNN uses; null: the layer of `features`."""
     linear_once: bool = later(False)
-    """Whether the classifier sees each image unchanged, whatever the protocol says."""
+    """Whether the linear classifier trains on unchanged images, even if its protocol uses random
+    crops."""
     weights_K: PositiveInt | None = later()
-    """Negatives used to measure the weights r_+ of two draws."""
+    """Number of negatives used to compare the weights r_+ that two draws of negatives give; null:
+    not measured."""
     spread: bool = later(False)
-    """Whether the standard deviation of the outputs is measured; near 0 they have collapsed."""
+    """Whether the standard deviation of the outputs is measured; near 0, the outputs have
+    collapsed."""
     ranks: bool = later(False)
-    """Whether ranks of the features are measured, also for finished cells with a kept encoder."""
+    """Whether the ranks of the features are measured, also for finished cells whose encoder is
+    stored."""
 
     @property
     def knn_layer(self) -> str:
@@ -418,7 +476,8 @@ class Coordinates(Evaluation, Optimisation, ObjectiveAxis, ComparisonAxis, Encod
 
     @property
     def images_compared(self) -> int:
-        """Number of images compared with each other: those of a batch or of a step."""
+        """Number of images compared with each other: the images of a batch, or of a step with
+        cached_negatives."""
         return self.N if self.cached_negatives else self.batch_size
 
     @property

@@ -96,11 +96,11 @@ class Baseline(Accuracies, PlainImages, Cell):
         for name in (*NETWORK, *NEEDED):
             needed = name not in MEANINGLESS[self.baseline]
             if needed and getattr(self, name) is None:
-                raise ValueError(f"{name} is needed with baseline '{self.baseline}'")
+                raise ValueError(f"{name} must be set with baseline '{self.baseline}'")
         if self.lr is not None:
             check_rate(lr=self.lr, base_lr=self.base_lr, lr_scaling=self.lr_scaling, N=self.N)
         if self.test_warp != "none" and self.dataset != "digits":
-            raise ValueError(f"test_warp '{self.test_warp}' is for dataset 'digits'")
+            raise ValueError(f"test_warp '{self.test_warp}' can be used only with dataset 'digits'")
         linear_protocol(self.linear)
         return self
 

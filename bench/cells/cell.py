@@ -84,7 +84,7 @@ class Cell(Record, ABC):
     def _fits_precision(self) -> Self:
         for name, value in vars(self).items():
             if isinstance(value, float) and abs(value) > LARGEST_FLOAT:
-                raise ValueError(f"{name} {value}: float32 has no number larger than 3.4e38")
+                raise ValueError(f"{name} is {value}, but the largest number in float32 is 3.4e38")
         return self
 
     @cached_property
@@ -273,7 +273,7 @@ def _unmet(cell: Cell) -> Iterable[tuple[bool, str]]:
     """Yield the settings that ask too much of the data set, and whether the cell fails by them."""
     for d in cell.asked_of_data():
         if d.value > d.most:
-            yield d.fails, f"{d.setting} {d.value}: {d.limit}"
+            yield d.fails, f"{d.setting} is {d.value}, but {d.limit}"
 
 
 def varied_settings(cells: Sequence[Cell]) -> list[str]:

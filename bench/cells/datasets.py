@@ -163,8 +163,8 @@ class TrainingImages(NamedTuple):
     def limit(self) -> str:
         """Origin of the number of training images, as text."""
         if self.taken == self.available:
-            return f"{self.dataset} has {self.available}"
-        return f"train_images is {self.taken}"
+            return f"data set {self.dataset} has only {self.available} training images"
+        return f"train_images limits the training to {self.taken} images"
 
     def demand(self, setting: str, value: int | None, most: int | None = None) -> Demand:
         """Return the requirement of a setting on these images.
@@ -174,11 +174,12 @@ class TrainingImages(NamedTuple):
             value: number of images it needs; None means no requirement.
             most: number of images available to the setting; None means all.
         """
-        return Demand(setting, value or 0, self.taken if most is None else most, self.limit)
+        limit = self.limit if most is None else f"{self.limit}, so at most {most} are possible"
+        return Demand(setting, value or 0, self.taken if most is None else most, limit)
 
     def demands(self, batch_size: int, N: int) -> list[Demand]:
         """Return the requirements of every training: enough images, and one full step."""
-        enough = f"{self.dataset} has {self.available} to train on"
+        enough = f"data set {self.dataset} has only {self.available} training images"
         return [
             Demand("train_images", self.taken, self.available, enough),
             self.demand("batch_size", batch_size),

@@ -114,31 +114,45 @@ class Detection(TransferCell):
     @model_validator(mode="after")
     def _detector_agrees(self) -> Self:
         if self.arch not in ARCHITECTURES or self.colour != "rgb":
-            raise ValueError("a detector needs a residual network and colour 'rgb'")
+            raise ValueError("a detector needs a residual network as arch, and colour 'rgb'")
         if (self.box_head is None) != (self.neck == "c4"):
-            raise ValueError("box_head is needed with neck 'fpn' and has no meaning with 'c4'")
+            raise ValueError("box_head must be set with neck 'fpn' and left out with neck 'c4'")
         if self.learns == "keypoints":
             if self.neck == "c4":
                 raise ValueError("detector 'keypoint-rcnn' needs neck 'fpn'")
             if self.detect_dataset in DRAWN - {KEY_SHAPES}:
-                raise ValueError(f"'{self.detect_dataset}' has no key points, '{KEY_SHAPES}' has")
+                raise ValueError(
+                    f"detect_dataset '{self.detect_dataset}' has no key points; use "
+                    f"'{KEY_SHAPES}', which has them"
+                )
         if self.frozen_backbone and self.backbone_bn == "batch":
-            raise ValueError("backbone_bn 'batch' has no meaning with frozen_backbone")
+            raise ValueError(
+                "backbone_bn 'batch' cannot be combined with frozen_backbone: a frozen "
+                "backbone has a frozen BN"
+            )
         if (
             self.shorter_side_from or 1
         ) > self.shorter_side or self.shorter_side > self.longer_side:
-            raise ValueError("shorter_side_from, shorter_side and longer_side must not fall")
+            raise ValueError(
+                "shorter_side_from may not exceed shorter_side, nor shorter_side longer_side"
+            )
         return self
 
     @model_validator(mode="after")
     def _schedule_agrees(self) -> Self:
         if (self.detect_epochs is None) == (self.detect_steps is None):
-            raise ValueError("detect_epochs, detect_steps: exactly one is needed")
+            raise ValueError("exactly one of detect_epochs and detect_steps must be set")
         length = self.detect_epochs or self.detect_steps or 0
         if self.drops and self.drops[-1] >= length:
-            raise ValueError(f"detect_drops {self.detect_drops}: the training ends at {length}")
+            raise ValueError(
+                f"detect_drops is {self.detect_drops}, but every drop must come before the "
+                f"training ends at {length}"
+            )
         if self.detect_steps is not None and self.detect_warmup_steps > self.detect_steps:
-            raise ValueError(f"detect_warmup_steps {self.detect_warmup_steps}: more than all steps")
+            raise ValueError(
+                f"detect_warmup_steps is {self.detect_warmup_steps}, more than all steps of "
+                "the training"
+            )
         return self
 
     @property
@@ -181,6 +195,6 @@ class Detection(TransferCell):
         """Return the requirements of the pretraining and of the detector on their data sets."""
         own = []
         if (size := BOXED_SETS.get(self.detect_dataset)) is not None:
-            limit = f"{self.detect_dataset} has {size.train} to train on"
+            limit = f"data set {self.detect_dataset} has only {size.train} training images"
             own = [Demand("detect_images", self.detect_images or 0, size.train, limit)]
         return super().asked_of_data() + own

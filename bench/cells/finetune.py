@@ -68,10 +68,15 @@ class FineTune(TransferCell):
     @model_validator(mode="after")
     def _protocol_agrees(self) -> Self:
         if self.tune_layers == "head" and self.tune_backbone_lr is not None:
-            raise ValueError("tune_backbone_lr has no meaning with tune_layers 'head'")
+            raise ValueError(
+                "tune_backbone_lr cannot be set with tune_layers 'head', which keeps the "
+                "backbone frozen"
+            )
         stages = self.arch in ARCHITECTURES and self.colour == "rgb"
         if self.tune_layers == "last-stage" and not stages:
-            raise ValueError("tune_layers 'last-stage' needs a residual network and colour 'rgb'")
+            raise ValueError(
+                "tune_layers 'last-stage' needs a residual network as arch, and colour 'rgb'"
+            )
         if self.tune_warmup_epochs > self.tune_epochs:
             raise ValueError(
                 f"tune_warmup_epochs = {self.tune_warmup_epochs} is above "

@@ -47,11 +47,16 @@ class ImageText(StepsAxis, Cell):
     @model_validator(mode="after")
     def _settings_agree(self) -> Self:
         if self.lr_schedule == "plateau":
-            raise ValueError("lr_schedule 'plateau' is for experiment 'pretrain'")
+            raise ValueError("lr_schedule 'plateau' can be used only in experiment 'pretrain'")
         if self.base_lr is not None or self.lr_scaling is not None:
-            raise ValueError("base_lr and lr_scaling are for experiment 'pretrain'; give lr")
+            raise ValueError(
+                "base_lr and lr_scaling can be used only in experiment 'pretrain'; set lr instead"
+            )
         if self.learned_tau and self.tau < LEAST_TAU:
-            raise ValueError(f"a learned temperature begins at {LEAST_TAU} or above")
+            raise ValueError(
+                f"learned_tau needs a tau of at least {LEAST_TAU}, from which the "
+                "temperature is learned"
+            )
         if self.batch_size > self.train_count:
             raise ValueError(
                 f"batch_size = {self.batch_size} is above the {self.train_count} pairs"

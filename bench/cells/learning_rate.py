@@ -50,6 +50,8 @@ def check_rate(*, lr: float, base_lr: float | None, lr_scaling: ScalingRule | No
         ValueError: the rate disagrees with the rule, or only one of base_lr and lr_scaling is set.
     """
     if (base_lr is None) != (lr_scaling is None):
-        raise ValueError("base_lr and lr_scaling belong together; without them give lr")
+        raise ValueError("base_lr and lr_scaling must be set together; without them, set lr")
     if base_lr is not None and lr_scaling is not None and lr != scaled_lr(base_lr, N, lr_scaling):
-        raise ValueError("lr and base_lr disagree; change base_lr alone: lr follows from it")
+        raise ValueError(
+            "lr is not the value that base_lr and lr_scaling give; change base_lr, and leave lr out"
+        )

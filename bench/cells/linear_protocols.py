@@ -41,12 +41,13 @@ class LinearProtocol(Record):
     @model_validator(mode="after")
     def _drops_belong_to_the_schedule(self) -> Self:
         if bool(self.lr_drops) != (self.schedule == "step"):
-            raise ValueError("lr_drops and schedule step need each other")
+            raise ValueError("lr_drops must be set with schedule 'step', and only with it")
         if bool(self.plateau_drops) != (self.schedule == "plateau"):
-            raise ValueError("plateau_drops and schedule plateau need each other")
+            raise ValueError("plateau_drops must be set with schedule 'plateau', and only with it")
         if self.shown != "image" and (self.normalise != "none" or self.optimizer == "lbfgs"):
             raise ValueError(
-                "shown 'crop-flip' and 'as-pretraining' need steps, and normalise none"
+                "shown 'crop-flip' and 'as-pretraining' need normalise 'none' and an "
+                "optimizer other than 'lbfgs'"
             )
         return self
 

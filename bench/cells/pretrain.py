@@ -72,7 +72,10 @@ class OwnMetrics(Axis):
     def _has_files(self) -> Self:
         for setting in ("evaluate", "record"):
             if (getattr(self, setting) is None) != (getattr(self, f"{setting}_file") is None):
-                raise ValueError(f"{setting} names a file beside a suite, and needs its digest")
+                raise ValueError(
+                    f"{setting} and {setting}_file must be set together: a file in the suites "
+                    "folder, and its digest"
+                )
         return self
 
 
@@ -121,9 +124,14 @@ class EncoderCell(Coordinates, OwnLossFiles, OwnMetrics, Cell):
             if getattr(self, f"{parameter_of(name)}_file") is None:
                 raise ValueError(f"{name}: unknown key. {choices(name, self.setting_names())}")
         if self.loss_file is None and self.target == "own":
-            raise ValueError(f"loss '{self.loss}' is of no method: target 'own' needs one")
+            raise ValueError(
+                "target 'own' needs a loss that belongs to a method, but loss "
+                f"'{self.loss}' belongs to none"
+            )
         if self.record is not None and self.target == "own":
-            raise ValueError("record looks at queries and keys, and target 'own' has none")
+            raise ValueError(
+                "record cannot be set with target 'own', which has no queries and keys to record"
+            )
         check_agreement(self)
         return self
 
@@ -286,7 +294,12 @@ class Pretrain(EncoderCell):
             return self.asked_by_training()
         labelled = size.train
         if labelled < images.taken:
-            knn = Demand("knn_k", self.knn_k, labelled, f"{self.dataset} has {labelled} labelled")
+            knn = Demand(
+                "knn_k",
+                self.knn_k,
+                labelled,
+                f"data set {self.dataset} has only {labelled} labelled images",
+            )
         else:
             knn = images.demand("knn_k", self.knn_k)
         of_a_class = min(labelled, images.taken) // size.classes
@@ -294,7 +307,12 @@ class Pretrain(EncoderCell):
             *self.asked_by_training(),
             knn,
             images.demand("weights_K", self.weights_K),
-            Demand("few_shot", self.few_shot or 0, of_a_class, f"{images.limit}, of all classes"),
+            Demand(
+                "few_shot",
+                self.few_shot or 0,
+                of_a_class,
+                f"{images.limit}, divided among all classes",
+            ),
         ]
 
     def asked_by_training(self) -> list[Demand]:
@@ -367,8 +385,8 @@ class TSNE(EncoderCell):
     def _has_neighbours(self) -> Self:
         if self.images <= NEIGHBOURS * self.perplexity:
             raise ValueError(
-                f"images {self.images}: needs more than {NEIGHBOURS} times the perplexity, "
-                f"{self.perplexity:g}"
+                f"images is {self.images}, but must exceed {NEIGHBOURS} times the "
+                f"perplexity, which is {self.perplexity:g}"
             )
         return self
 

@@ -20,7 +20,7 @@ def check_agreement(cell: Coordinates) -> None:
     for name, rule in BELONGS.items():
         if not rule.holds(name, settings):
             state = "missing" if settings[name] is None else "given"
-            where = f"; {name} is {state} with {rule.other} {or_((settings[rule.other],))}"
+            where = f"; here {name} is {state} and {rule.other} is {or_((settings[rule.other],))}"
             raise ValueError(rule.message(name) + ("" if rule.or_with else where))
     for check in (
         _check_encoder, _check_heads, _check_batch_norm, *CHECKS_OF_NEGATIVES, _check_objective,
@@ -34,14 +34,15 @@ def _check_heads(cell: Coordinates) -> None:
         layers = getattr(cell, f"{head}_layers")
         for part in ("hidden_dim", "bn"):
             if layers > 1 and getattr(cell, f"{head}_{part}") is None:
-                raise ValueError(f"{head}_{part} is needed with {layers} {head}_layers")
+                raise ValueError(f"{head}_{part} must be set, because {head}_layers is {layers}")
     need(
         not cell.eigenspaces or (cell.predictor_layers == 1 and cell.predictor_bn != "all"),
-        "eigenspaces needs a linear predictor: predictor_layers 1, and no BN behind it",
+        "eigenspaces needs a linear predictor: predictor_layers must be 1 and "
+        "predictor_bn not 'all'",
     )
     need(
         cell.colour == "rgb" or (cell.target == "bank" and cell.predictor_layers == 0),
-        "colour 'lab' needs target 'bank' and no predictor",
+        "colour 'lab' needs target 'bank' and predictor_layers 0",
     )
 
 
@@ -66,21 +67,27 @@ def _check_batch_norm(cell: Coordinates) -> None:
     if cell.bn == "shuffling" and (cell.bn_groups < 2 or cell.target != "momentum"):
         raise ValueError("bn 'shuffling' needs bn_groups of 2 or more and target 'momentum'")
     if cell.bn == "sync" and cell.bn_groups != 1:
-        raise ValueError("bn 'sync' normalises a batch as a whole: bn_groups must be 1")
+        raise ValueError("bn 'sync' normalises the whole batch at once, so bn_groups must be 1")
     views = 2 if cell.bn_over == "views-together" else 1
     parts = cell.batch_size * views / cell.bn_groups
     if parts != int(parts) or parts < 2:
         raise ValueError(
-            f"batch_size {cell.batch_size} does not divide into {cell.bn_groups} bn_groups of "
-            "2 or more"
+            f"batch_size {cell.batch_size} cannot be divided into {cell.bn_groups} "
+            "equal bn_groups of 2 or more images"
         )
     together = cell.bn_over == "views-together"
     if together and cell.target in ("momentum", "bank"):
-        raise ValueError("bn_over 'views-together' needs queries and keys of one encoder")
-    need(not together or cell.norm != "bn", "norm 'bn' normalises views apart: bn_over 'each-view'")
+        raise ValueError(
+            "bn_over 'views-together' cannot be used with target 'momentum' or 'bank', "
+            "where queries and keys come from different encoders"
+        )
+    need(
+        not together or cell.norm != "bn",
+        "norm 'bn' normalises each view separately, so bn_over must be 'each-view'",
+    )
     need(
         not together or cell.views != "multi-crop",
-        "views 'multi-crop' have two sizes: bn_over 'each-view'",
+        "views 'multi-crop' have two sizes, so bn_over must be 'each-view'",
     )
 
 
@@ -88,17 +95,17 @@ def _check_objective(cell: Coordinates) -> None:
     loss = loss_named(cell.loss)
     need(
         cell.tau is not None or "tau" not in loss.needs,
-        f"tau is needed with loss '{cell.loss}'",
+        f"tau must be set with loss '{cell.loss}'",
     )
     similar = loss.over == "similarities"
     need(
         not similar or (cell.norm == "l2" and cell.negatives in ("batch", "queue", "bank")),
-        f"loss '{cell.loss}' compares outputs of norm 'l2' with negatives of a batch, queue or "
-        "bank",
+        f"loss '{cell.loss}' needs norm 'l2', and negatives 'batch', 'queue' or 'bank'",
     )
     need(
         similar or (cell.target != "bank" and cell.witness == "dot"),
-        f"loss '{cell.loss}' compares outputs, not a witness of them, and with no bank",
+        f"loss '{cell.loss}' compares outputs directly, so witness must be 'dot' "
+        "and target not 'bank'",
     )
     _check_sample_set(cell)
     _check_normaliser(cell)
@@ -106,12 +113,12 @@ def _check_objective(cell: Coordinates) -> None:
         cell.loss != "align-uniform"
         or (cell.negatives == "batch" and cell.K is None)
         or (cell.negatives == "queue" and cell.drawn is None),
-        "loss 'align-uniform' compares all of the batch, or with a queue: negatives 'batch' with K "
-        "null, or 'queue'",
+        "loss 'align-uniform' needs negatives 'batch' with K null, or negatives "
+        "'queue' with drawn null",
     )
     need(
         cell.witness == "dot" or cell.negatives in ("bank", "queue", "batch"),
-        "a witness compares with negatives of a batch, queue or bank",
+        "a witness other than 'dot' needs negatives 'batch', 'queue' or 'bank'",
     )
 
 
@@ -124,8 +131,8 @@ def _check_normaliser(cell: Coordinates) -> None:
     if cell.loss == "ir":
         need(
             cell.kappa is not None or (not literal and cell.negatives == "bank"),
-            "kappa may be null, which is estimated, with normaliser 'constant' and negatives "
-            "'bank' alone",
+            "kappa may be null, so that it is estimated, only with normaliser "
+            "'constant' and negatives 'bank'",
         )
         return
     near = (cell.drawn, cell.centre, cell.neighbours, cell.neighbour_count, cell.neighbour_sum)
@@ -149,8 +156,8 @@ def _check_sample_set(cell: Coordinates) -> None:
         views = "both" if cell.negative_gradient == "softmax" else "keys"
         need(
             cell.symmetric and cell.K is None and cell.negative_views in ("keys", views),
-            f"loss '{cell.loss}' compares the whole batch: it needs symmetric, K null and "
-            f"negative_views '{views}'",
+            f"loss '{cell.loss}' compares the whole batch, so it needs symmetric true, "
+            f"K null and negative_views '{views}'",
         )
 
 
@@ -169,21 +176,28 @@ def _check_gradient(cell: Coordinates) -> None:
     form = str(cell.negative_gradient)
     need(
         cell.balance is not None or predictor,
-        "balance may be null, which is dynamic, with positive_gradient 'predictor' alone",
+        "balance may be null, which computes it at each step, only with "
+        "positive_gradient 'predictor'",
     )
     settings = vars(cell)
     for name, rule in WITH_GRADIENT.items():
         need(rule.holds(name, settings), rule.message(name))
     need(
         cell.negatives in _SETS[form] and cell.queue_size is None,
-        f"negative_gradient '{form}' needs all of negatives {or_(_SETS[form])}",
+        f"negative_gradient '{form}' needs queue_size null and negatives {or_(_SETS[form])}",
     )
-    need(form != "softmax" or cell.tau is not None, "negative_gradient 'softmax' needs tau")
-    need(not predictor or form == "online", "positive_gradient 'predictor' needs 'online'")
+    need(
+        form != "softmax" or cell.tau is not None,
+        "negative_gradient 'softmax' needs a value of tau",
+    )
+    need(
+        not predictor or form == "online",
+        "positive_gradient 'predictor' needs negative_gradient 'online'",
+    )
     need(
         cell.predictor_layers == 0 and cell.target != "shared",
-        "loss 'gradient' gives no gradient through targets: target 'stop-gradient' or "
-        "'momentum', no predictor",
+        "loss 'gradient' computes no gradient through the targets, so it needs "
+        "target 'stop-gradient' or 'momentum', and predictor_layers 0",
     )
 
 
@@ -194,14 +208,18 @@ def _check_mixtures(cell: Coordinates) -> None:
     )
     need(
         cell.target != "own" or (cell.negatives == "none" and not cell.cutmix),
-        "target 'own' makes its step itself: negatives 'none', no CutMix",
+        "target 'own' computes the whole step in its own code, so negatives must "
+        "be 'none' and cutmix false",
     )
-    need(not (cell.cutmix and cell.online_linear), "online_linear learns from unmixed images alone")
+    need(
+        not (cell.cutmix and cell.online_linear),
+        "online_linear cannot be used with cutmix: its classifier learns only from "
+        "images that are not mixed",
+    )
     plain = cell.tau and cell.colour == "rgb" and cell.witness == "dot" and cell.norm == "l2"
     need(
         cell.weights_K is None or bool(plain),
-        "weights_K compares outputs as they are: it needs tau, colour 'rgb', witness 'dot' and "
-        "norm 'l2'",
+        "weights_K needs a value of tau, colour 'rgb', witness 'dot' and norm 'l2'",
     )
     need(
         cell.views != "multi-crop" or cell.negatives in ("previous", "none"),
@@ -213,28 +231,32 @@ def _check_mixtures(cell: Coordinates) -> None:
         parts = (cell.positive_gradient, cell.negative_gradient)
         need(
             parts[0] != "whitened" and parts[1] not in ("target", "variance"),
-            f"{mixture} needs a gradient that is linear in the positive",
+            f"{mixture} cannot be used with positive_gradient 'whitened', or "
+            "negative_gradient 'target' or 'variance': the gradient must be linear in "
+            "the positive",
         )
         targets = ("momentum",) if cell.cutmix else ("momentum", "stop-gradient")
         need(
             cell.loss in linear and cell.target in targets and cell.symmetric,
-            f"{mixture} mixes positives: it needs symmetric, target {or_(targets)} and a loss out "
-            f"of {', '.join(linear)}",
+            f"{mixture} mixes positives, so it needs symmetric true, target "
+            f"{or_(targets)} and one of these losses: {', '.join(linear)}",
         )
 
 
 def _check_evaluations(cell: Coordinates) -> None:
     need(
         cell.evaluated_on != cell.dataset,
-        f"evaluated_on '{cell.evaluated_on}' is the dataset itself: leave it out",
+        f"evaluated_on names the training data set '{cell.evaluated_on}' again: "
+        "leave evaluated_on out",
     )
     need(
         cell.evaluated_on is None or cell.held_out is None,
-        "held_out and evaluated_on exclude each other: both replace the dataset's test images",
+        "held_out and evaluated_on cannot be set together: each replaces the test "
+        "images of the data set",
     )
     need(
         cell.test_warp == "none" or cell.evaluated_set == "digits",
-        f"test_warp '{cell.test_warp}' is for dataset 'digits'",
+        f"test_warp '{cell.test_warp}' can be used only with dataset 'digits'",
     )
 
 
@@ -242,27 +264,35 @@ def _check_training(cell: Coordinates) -> None:
     if cell.N % cell.batch_size:
         raise ValueError(f"N = {cell.N} is not a multiple of batch_size {cell.batch_size}")
     if cell.lr_schedule == "plateau" and cell.knn_every_epochs != 1:
-        raise ValueError("lr_schedule 'plateau' watches kNN: knn_every_epochs must be 1")
+        raise ValueError(
+            "lr_schedule 'plateau' follows the kNN accuracy of each epoch, so "
+            "knn_every_epochs must be 1"
+        )
     need(
         cell.knn_every_epochs > 0
         or not (cell.components or cell.eigenspaces or cell.watch != "knn"),
-        "components, eigenspaces and watch belong to what is watched: knn_every_epochs must be "
-        "above 0",
+        "components, eigenspaces and watch take effect only during evaluations in "
+        "training, so knn_every_epochs must be above 0",
     )
     linear_protocol(cell.linear)
     need(
         cell.lr_bias is None or cell.exempt or cell.optimizer == "muon",
-        "lr_bias needs exempt or optimizer 'muon': biases and BN apart",
+        "lr_bias needs exempt true or optimizer 'muon', which treat biases and BN separately",
     )
     need(
         not cell.weight_decay_end or cell.weight_decay > 0,
-        "weight_decay_end needs a weight_decay above 0, from which it is reached",
+        "weight_decay_end needs a weight_decay above 0, from which the decay moves "
+        "to this end value",
     )
-    need(cell.clip_norm is None or cell.clip_each is None, "clip_norm and clip_each: keep one")
+    need(
+        cell.clip_norm is None or cell.clip_each is None,
+        "clip_norm and clip_each cannot be set together; remove one of them",
+    )
     scaling = cell.lr_scaling or "none"
     need(
         cell.base_lr_bias is None or cell.lr_bias == scaled_lr(cell.base_lr_bias, cell.N, scaling),
-        "lr_bias and base_lr_bias disagree; keep one of them, and base_lr",
+        "lr_bias is not the value that base_lr_bias and lr_scaling give; change "
+        "base_lr_bias, and leave lr_bias out",
     )
     check_rate(lr=cell.lr, base_lr=cell.base_lr, lr_scaling=cell.lr_scaling, N=cell.N)
 
@@ -304,12 +334,12 @@ class Belongs(NamedTuple):
         needed = " or ".join(f"{r.other} {or_(r.needed)}" for r in self.alternatives)
         allowed = " or ".join(f"{r.other} {or_(r.allowed)}" for r in self.alternatives)
         if not self.allowed:
-            return f"{name} is needed with {needed} and with nothing else"
+            return f"{name} must be set with {needed}, and left out otherwise"
         if not self.needed:
-            return f"{name} has a meaning with {allowed} alone"
+            return f"{name} can be set only with {allowed}"
         return (
-            f"{name} is needed with {needed}, allowed with {or_(self.allowed)} and has no meaning "
-            "with others"
+            f"{name} must be set with {needed}, may be set with {or_(self.allowed)}, "
+            "and must be left out otherwise"
         )
 
 
@@ -388,11 +418,12 @@ def need(condition: bool, message: str) -> None:
 def _check_targets(cell: Coordinates) -> None:
     need(
         (cell.target == "bank") == (cell.negatives == "bank"),
-        "target 'bank' and negatives 'bank' need each other",
+        "target 'bank' and negatives 'bank' can be used only together",
     )
     need(
         cell.target != "bank" or cell.symmetric == (cell.colour == "lab"),
-        "target 'bank' shows one view of an image: symmetric is false, but true with colour 'lab'",
+        "target 'bank' needs symmetric false with colour 'rgb', and symmetric true "
+        "with colour 'lab'",
     )
     if cell.negative_branch == "online":
         need(
@@ -402,8 +433,10 @@ def _check_targets(cell: Coordinates) -> None:
             and cell.symmetric
             and not cell.cutmix
             and cell.predictor_layers == 0,
-            "negative_branch 'online' needs negatives 'batch' or 'previous', another target than "
-            "'stop-gradient' (which is the online branch), symmetric, no CutMix and no predictor",
+            "negative_branch 'online' needs negatives 'batch' or 'previous', a target "
+            "other than 'stop-gradient' (which is the online branch already), "
+            "negative_gradient null, 'softmax' or 'online', symmetric true, cutmix "
+            "false and predictor_layers 0",
         )
     if cell.momentum_schedule == "cosine" and cell.momentum is None:
         raise ValueError("momentum_schedule 'cosine' needs target 'momentum'")
@@ -412,19 +445,24 @@ def _check_targets(cell: Coordinates) -> None:
 def _check_queue(cell: Coordinates) -> None:
     if cell.negatives != "queue":
         need(
-            cell.queue_size is None, f"queue_size has no meaning with negatives '{cell.negatives}'"
+            cell.queue_size is None,
+            "queue_size can be set only with negatives 'queue', but negatives is "
+            f"'{cell.negatives}'",
         )
         return
-    need(cell.K is not None, "K is needed with negatives 'queue'")
+    need(cell.K is not None, "K must be set with negatives 'queue'")
     if cell.queue_size is not None and cell.queue_size < cell.count:
-        raise ValueError(f"K = {cell.K} negatives, but the queue holds {cell.queue_size}")
+        raise ValueError(f"K is {cell.K}, but the queue holds only {cell.queue_size} keys")
     if cell.queue_start == "empty" and cell.queue_size is not None:
-        raise ValueError("queue_start 'empty' leaves fewer than K keys to draw from")
+        raise ValueError(
+            "queue_start 'empty' cannot be combined with queue_size: the first steps "
+            "would have fewer than K keys to draw from"
+        )
     if cell.drawn is not None:
         need(
             cell.drawn in DRAWN["queue"] and cell.queue_size is not None,
-            f"drawn with negatives 'queue' is one of {', '.join(DRAWN['queue'])}, and queue_size "
-            "says from how many",
+            f"with negatives 'queue', drawn must be one of {', '.join(DRAWN['queue'])}, "
+            "and queue_size must be set",
         )
 
 
@@ -435,26 +473,33 @@ def _check_pool(cell: Coordinates) -> None:
             (cell.batch_size < cell.N and cell.negatives == "batch")
             and not (cell.cutmix or cell.norm == "bn")
         ),
-        "cached_negatives needs N above batch_size, negatives 'batch', no CutMix and another norm "
-        "than 'bn'",
+        "cached_negatives needs N above batch_size, negatives 'batch', cutmix "
+        "false and a norm other than 'bn'",
     )
     if cell.negatives == "batch" and cell.K is not None and cell.pool < cell.K:
         where = "a step" if cell.cached_negatives else "a batch"
         raise ValueError(
-            f"K = {cell.K} negatives, but {where} of {cell.images_compared} images has {cell.pool} "
-            f"(negative_views '{cell.negative_views}')"
+            f"K is {cell.K}, but {where} of {cell.images_compared} images has only "
+            f"{cell.pool} negatives (negative_views '{cell.negative_views}')"
         )
     if cell.negatives not in DRAWN:
-        need(cell.drawn is None, f"drawn has no meaning with negatives '{cell.negatives}'")
+        need(
+            cell.drawn is None,
+            "drawn can be set only with negatives 'bank' or 'queue', but negatives is "
+            f"'{cell.negatives}'",
+        )
 
 
 def _check_bank(cell: Coordinates) -> None:
     need(
         cell.drawn != "ring" or (cell.inner_share or 0) < (cell.ball_share or 0),
-        f"inner_share {cell.inner_share} leaves nothing of ball_share {cell.ball_share}",
+        f"inner_share {cell.inner_share} must be below ball_share "
+        f"{cell.ball_share}, or the ring is empty",
     )
     begin, end = cell.inner_from_epoch, cell.inner_to_epoch
-    need((begin is None) == (end is None), "inner_from_epoch and inner_to_epoch belong together")
+    need(
+        (begin is None) == (end is None), "inner_from_epoch and inner_to_epoch must be set together"
+    )
     need(
         begin is None or end is None or begin < end,
         f"inner_from_epoch {begin} must be below inner_to_epoch {end}",
@@ -462,15 +507,16 @@ def _check_bank(cell: Coordinates) -> None:
     annealed = cell.anneal_epochs is not None or end is not None
     need(
         annealed or cell.anneal_every == "epoch",
-        "anneal_every 'step' needs anneal_epochs or inner_to_epoch",
+        "anneal_every 'step' needs a value of anneal_epochs or inner_to_epoch",
     )
     if cell.negatives == "bank":
         need(
             cell.drawn in DRAWN["bank"] and cell.K is not None,
-            f"negatives 'bank' needs K, and drawn as one of {', '.join(DRAWN['bank'])}",
+            "negatives 'bank' needs a value of K, and drawn must be one of "
+            f"{', '.join(DRAWN['bank'])}",
         )
     else:
-        need(cell.uniform_epochs == 0, "uniform_epochs has no meaning without negatives 'bank'")
+        need(cell.uniform_epochs == 0, "uniform_epochs can be set only with negatives 'bank'")
     need(
         cell.uniform_epochs == 0 or cell.uniform_epochs < cell.epochs,
         f"uniform_epochs = {cell.uniform_epochs} is not below epochs = {cell.epochs}",
@@ -487,27 +533,28 @@ def _check_neighbours(cell: Coordinates) -> None:
     if cell.neighbour_sum is not None:
         need(
             cell.negatives == "bank" and loss_named(cell.loss).closer,
-            f"neighbours '{cell.neighbours}' needs negatives 'bank' and a loss out of "
-            + ", ".join(name for name, loss in LOSSES.items() if loss.closer),
+            f"neighbours '{cell.neighbours}' needs negatives 'bank' and one of these "
+            "losses: " + ", ".join(name for name, loss in LOSSES.items() if loss.closer),
         )
     if cell.neighbours == "k-neighbourhood" and cell.neighbour_count is None:
         need(
             cell.drawn == "nearest",
-            "neighbours 'k-neighbourhood' needs neighbour_count, or drawn 'nearest'",
+            "neighbours 'k-neighbourhood' needs a value of neighbour_count, or drawn 'nearest'",
         )
 
 
 def _check_scalar(cell: Coordinates) -> None:
     given = [cell.K_scalar is not None, cell.scalar_size is not None, cell.scalar_drawn is not None]
-    need(len(set(given)) == 1, "K_scalar, scalar_size and scalar_drawn belong together")
+    need(len(set(given)) == 1, "K_scalar, scalar_size and scalar_drawn must be set together")
     if cell.K_scalar is not None and cell.scalar_size is not None:
         need(
             cell.negatives == "queue" and cell.loss == "dual-temperature" and cell.alpha is None,
-            "K_scalar needs negatives 'queue' and loss 'dual-temperature' without alpha",
+            "K_scalar needs negatives 'queue', loss 'dual-temperature' and alpha null",
         )
         need(
             cell.K_scalar <= cell.scalar_size,
-            f"K_scalar = {cell.K_scalar} negatives, but scalar_size is {cell.scalar_size}",
+            f"K_scalar is {cell.K_scalar}, but must not exceed scalar_size, which is "
+            f"{cell.scalar_size}",
         )
         need(cell.queue_start == "random", "K_scalar needs queue_start 'random'")
 

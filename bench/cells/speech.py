@@ -151,17 +151,25 @@ class Speech(StepsAxis, Recordings, Cell):
         loss = LOSSES[self.loss]
         for name in OPTIONS:
             if name in loss.needs and getattr(self, name) is None:
-                raise ValueError(f"{name} is needed with loss '{self.loss}'")
+                raise ValueError(f"{name} must be set with loss '{self.loss}'")
             if name not in (*loss.needs, *loss.may) and getattr(self, name) is not None:
-                raise ValueError(f"{name} has no meaning with loss '{self.loss}'")
+                raise ValueError(
+                    f"{name} cannot be set with loss '{self.loss}', which does not use it"
+                )
         frames = round(self.crop_s * self.sample_rate) // SAMPLES_PER_FRAME[self.arch]
         most = max(LEAST_FRAMES, frames) - 1
         if most < self.K:
-            raise ValueError(f"K {self.K}: a crop of {self.crop_s} s has {most} other frames")
+            raise ValueError(
+                f"K is {self.K}, but a crop of {self.crop_s} s has only {most} other frames "
+                "to use as negatives"
+            )
         if self.gumbel_end > self.gumbel_start:
-            raise ValueError("gumbel_end is above gumbel_start: the temperature falls")
+            raise ValueError(
+                "gumbel_end may not be above gumbel_start, because the temperature falls "
+                "from one to the other"
+            )
         if self.lr_schedule == "plateau":
-            raise ValueError("lr_schedule 'plateau' is for experiment 'pretrain'")
+            raise ValueError("lr_schedule 'plateau' can be used only in experiment 'pretrain'")
         check_rate(lr=self.lr, base_lr=self.base_lr, lr_scaling=self.lr_scaling, N=self.batch_size)
         return self
 
@@ -223,9 +231,12 @@ class SpeechBaseline(Recordings, Cell):
         if self.baseline == "labels":
             for name in NEEDED:
                 if getattr(self, name) is None:
-                    raise ValueError(f"{name} is needed with baseline 'labels'")
+                    raise ValueError(f"{name} must be set with baseline 'labels'")
             if len(self.sets) > 1:
-                raise ValueError("baseline 'labels' learns both tasks from one set of recordings")
+                raise ValueError(
+                    "baseline 'labels' needs evaluated_on to be null: it learns both tasks "
+                    "from one set of recordings"
+                )
         return self
 
     @property

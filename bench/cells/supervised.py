@@ -36,7 +36,10 @@ def of_one_size(views: str) -> str:
         ValueError: the views have two sizes.
     """
     if views == "multi-crop":
-        raise ValueError("views 'multi-crop' are of two sizes: a classifier sees one view")
+        raise ValueError(
+            "a classifier sees one view, so views cannot be 'multi-crop', which has "
+            "views of two sizes"
+        )
     return views
 
 
@@ -92,7 +95,7 @@ class Supervised(StepsAxis, PlainImages, Cell):
                 raise ValueError(rule.message(name))
         if (self.eta > 0) != (self.label_noise != "none"):
             raise ValueError(
-                "eta above 0 is needed with label_noise and has no meaning with 'none'"
+                "eta must be above 0 with label noise, and left out with label_noise 'none'"
             )
         check_rate(lr=self.lr, base_lr=self.base_lr, lr_scaling=self.lr_scaling, N=self.N)
         return self

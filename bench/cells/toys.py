@@ -31,7 +31,8 @@ class SmallCell(Cell, ABC):
         what, numbers = max(self.tensors.items(), key=lambda tensor: tensor[1])
         if numbers > MOST_NUMBERS:
             raise ValueError(
-                f"{what} is {numbers} numbers at once; at most {MOST_NUMBERS} are kept"
+                f"memory must hold {what} = {numbers} numbers at once, more than the limit "
+                f"of {MOST_NUMBERS}; reduce these settings"
             )
         return self
 
@@ -45,7 +46,7 @@ class MarginCell(SmallCell):
     @model_validator(mode="after")
     def _alpha_belongs_to_eqco(self) -> Self:
         if (self.alpha is None) != (self.loss == "infonce"):
-            raise ValueError("alpha is needed with loss 'eqco' and has no meaning with 'infonce'")
+            raise ValueError("alpha must be set with loss 'eqco' and left out with loss 'infonce'")
         return self
 
 
@@ -115,7 +116,10 @@ class OptimalBound(MarginCell):
     @model_validator(mode="after")
     def _correlation_is_below_1(self) -> Self:
         if math.sqrt(-math.expm1(-2 * self.mi_true / self.d)) ** 2 >= 1:
-            raise ValueError(f"mi_true {self.mi_true}: in {self.d} dimensions the correlation is 1")
+            raise ValueError(
+                f"mi_true {self.mi_true} is too large: in {self.d} dimensions the "
+                "correlation rounds to 1"
+            )
         return self
 
     @property
@@ -187,16 +191,22 @@ class VinceGaussian(SmallCell):
     @model_validator(mode="after")
     def _infonce_takes_all(self) -> Self:
         if self.method == "infonce" and self.valid_percent != 100:
-            raise ValueError("method 'infonce' draws from everything: valid_percent must be 100")
+            raise ValueError(
+                "method 'infonce' draws negatives from all samples, so valid_percent must be 100"
+            )
         return self
 
     @model_validator(mode="after")
     def _data_is_enough(self) -> Self:
         others = self.dataset_size - 1
         if others < self.K:
-            raise ValueError(f"K = {self.K} negatives, but only {others} other samples")
+            raise ValueError(
+                f"K is {self.K}, but there are only {others} other samples to draw negatives from"
+            )
         if self.batch_size > self.dataset_size:
-            raise ValueError(f"batch_size {self.batch_size}, but only {self.dataset_size} samples")
+            raise ValueError(
+                f"batch_size is {self.batch_size}, but dataset_size is only {self.dataset_size}"
+            )
         return self
 
     @property
@@ -251,13 +261,17 @@ class Spirals(SmallCell):
         bank = self.source == "bank"
         if (self.K is None) == bank or (self.bank_rate is None) == bank:
             raise ValueError(
-                "K and bank_rate are needed with source 'bank' and have no meaning with 'batch'"
+                "K and bank_rate must be set with source 'bank' and left out with source 'batch'"
             )
         if self.K is not None and self.points // 2 < self.K:
-            raise ValueError(f"K = {self.K} negatives, but only {self.points // 2} training points")
+            raise ValueError(
+                f"K is {self.K}, but there are only {self.points // 2} training points to "
+                "draw negatives from"
+            )
         if self.batch_size > self.points // 2:
             raise ValueError(
-                f"batch_size {self.batch_size}, but only {self.points // 2} training points"
+                f"batch_size is {self.batch_size}, but there are only {self.points // 2} "
+                "training points"
             )
         return self
 

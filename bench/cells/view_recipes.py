@@ -116,13 +116,15 @@ def recipes_of(name: str, strength: float) -> tuple[Recipe, ...]:
         ValueError: the name is unknown, or the strength moves a parameter out of its range.
     """
     if name not in view_names():
-        raise ValueError(f"views: '{name}' is not a view set. {choices(name, view_names())}")
+        raise ValueError(f"views '{name}' is unknown. {choices(name, view_names())}")
     try:
         if name in _SINGLES:
             return (_SINGLES[name](strength),) * 2
         return tuple(_scaled(recipe, strength) for recipe in _SETS[name])
     except ValueError as error:
-        raise ValueError(f"views: strength {strength} is out of the range of '{name}'") from error
+        raise ValueError(
+            f"views: strength {strength} lies outside the range that '{name}' allows"
+        ) from error
 
 
 class Warp(Record):

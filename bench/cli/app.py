@@ -174,7 +174,7 @@ def _settings(
 ) -> None:
     for name, path in (("suites", suites), ("results", results), ("data", data)):
         if path is not None and path.exists() and not path.is_dir():
-            raise BenchError(f"--{name} {path}: is not a folder")
+            raise BenchError(f"--{name} {path}: this path is not a folder")
         if path is not None:
             check_link(path, f"--{name} {path}")
     if results.parts[-2:] == REFERENCE and not results.exists():
@@ -226,7 +226,9 @@ def _refuse_empty(words: list[str]) -> None:
         is_given = word.startswith("--") and "=" in word
         name = option if is_given else before
         if name not in MAY_BE_EMPTY and (word == "" or (is_given and not value)):
-            raise BenchError(f"{name}: an empty argument follows; is a shell variable unset?")
+            raise BenchError(
+                f"{name} is followed by an empty argument; check whether a shell variable is unset"
+            )
 
 
 def _write_any_letter() -> None:
@@ -247,10 +249,10 @@ def _with_hint(error: Any) -> str:
         example = f"; for example `bench {EXAMPLES[name]}`" if name in EXAMPLES else ""
         return f"{message.rstrip('.')}: {what[0].lower()}{what[1:]}{example}"
     if message.startswith("No such command") and "Did you mean" not in message:
-        return f"{message} `bench --help` lists all"
+        return f"{message} `bench --help` lists all commands."
     for option in ("--suites", "--results", "--data"):
         if message.startswith(f"No such option: {option}"):
-            return f"{option} stands before the verb: `bench {option} FOLDER VERB ...`"
+            return f"{option} must be given before the verb: `bench {option} FOLDER VERB ...`"
     return message
 
 
@@ -268,10 +270,10 @@ def _advice(words: list[str]) -> str:
     """Return what to do after an interruption; `run` is right whether a cell was started or not."""
     verb = next((word for word in words if word in VERBS), "")
     if verb not in ("run", "resume"):
-        return "interrupted"
+        return "the command was interrupted"
     at = words.index(verb)
     again = shlex.join(["bench", *words[:at], "run", *words[at + 1 :]])
-    return f"interrupted; finished cells are kept; continue with `{again}`"
+    return f"the command was interrupted; finished cells are kept; continue with `{again}`"
 
 
 def _complain(*lines: str, status: int = 2) -> int:

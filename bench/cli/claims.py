@@ -76,13 +76,18 @@ def claims(
     chosen = Filter.of(search, verdict)
     if suite is None:
         if where or seeds:
-            raise BenchError("--where and --seeds choose cells of a suite: name one")
+            raise BenchError(
+                "--where and --seeds choose cells of one suite: name the suite as the "
+                "first argument"
+            )
         every = describe_claims(context.obj, paper=paper, scale=scale)
         records = [r for r in every if chosen.takes(r, r["overall"])]
         answer(records, lambda _: print_all_claims(records, chosen, context.obj), as_json)
     else:
         if paper is not None:
-            raise BenchError("--paper filters the claims of all suites: leave the suite out")
+            raise BenchError(
+                "--paper selects claims of all suites, so it cannot be combined with a suite"
+            )
         selection = select(context.obj, suite, scale=scale, where=where, seeds=seeds)
         evidence = evidence_of(selection)
         shown = [
@@ -115,7 +120,9 @@ class Filter:
         """
         names = [str(name) for name in ClaimVerdict]
         if verdict is not None and verdict not in names:
-            raise BenchError(f"--verdict {verdict}: unknown. {choices(verdict, names)}")
+            raise BenchError(
+                f"--verdict {verdict}: there is no such verdict. {choices(verdict, names)}"
+            )
         words = tuple((search or "").lower().split())
         return cls(words, ClaimVerdict(verdict) if verdict is not None else None)
 
@@ -241,14 +248,15 @@ def print_claims(
         print_notes(checks[0].notes)
         if more := len(checks) - len(here):
             print_line(
-                f"{counted(more, 'more check')} on settings that no cell of this scale has",
+                f"{counted(more, 'more check')} cannot be done here, because no cell of "
+                "this scale has the settings",
                 indent="    ",
             )
     print_doubts(evidence.done)
     if not suite.claims:
         print_line(f"The suite tests no claim of a paper; `{show}` prints what it measured.")
     elif not shown:
-        print_line(f"None of the suite's {len(suite.claims)} claims matches.")
+        print_line(f"None of the suite's {len(suite.claims)} claims matches the filters.")
 
 
 def print_claim(record: Json, verdict: str) -> None:
@@ -291,12 +299,15 @@ def print_all_claims(records: Sequence[Json], chosen: Filter, workspace: Workspa
     print()
     if listed and len(listed) < len(records):
         untested = command_line(workspace, "claims", "--verdict 'not tested'")
-        print_line(f"`{untested}` lists those, each with the reason.")
+        print_line(f"`{untested}` lists the untested claims, each with the reason.")
     if not records:
         every = command_line(workspace, "claims")
-        print_line(f"No claim matches; `{every}` lists all that have results.")
+        print_line(f"No claim matches these filters; `{every}` lists all claims that have results.")
         return
     for line in totals_lines(records):
         print_line(line)
     if chosen.verdict is None and not any(r["suite"] for r in records):
-        print_line("No results here test any of these claims; `bench run SUITE` makes some.")
+        print_line(
+            "No results in this folder test any of these claims; `bench run SUITE` "
+            "computes the cells of a suite."
+        )

@@ -58,19 +58,23 @@ def compare(
     """
     name, *more = what
     if more and (len(more) > 1 or other or effects or scale or where or seeds):
-        raise BenchError("compare takes a suite with its options, or two results and no option")
+        raise BenchError(
+            "compare needs either a suite, with any options, or two results folders without options"
+        )
     if more:
         if not Path(name).exists() and name in known_suites(context.obj.suites):
             raise BenchError(
-                f"compare {name} {more[0]}: two names are two results folders. Name one suite, or "
-                "compare methods with `bench versus`"
+                f"compare {name} {more[0]}: two arguments are read as two results folders. "
+                "Name one suite only, or compare methods with `bench versus`"
             )
         drift = describe_drift(Path(name), Path(more[0]))
         answer(drift, print_drift, as_json)
         raise typer.Exit(bool(drift["beyond_noise"]))
     selection = select(context.obj, name, scale=scale, where=where, seeds=seeds)
     if other is not None and effects:
-        raise BenchError("--effects compares results with the paper: leave --with out")
+        raise BenchError(
+            "--effects compares results with the paper, so it cannot be combined with --with"
+        )
     if other is not None:
         drift = describe_drift(selection.results, other, selection.cells)
         answer(drift, print_drift, as_json)
@@ -104,7 +108,9 @@ def describe_drift(here: Path, there: Path, cells: Sequence[Cell] | None = None)
     only = None if cells is None else [(cell.experiment, cell.id) for cell in cells]
     record = moved(Results(here), Results(there), only).record()
     if not (record["same"] or record["moved"] or record["only_here"] or record["only_there"]):
-        raise NothingMeasured(f"{here}, {there}: neither has a finished cell to compare")
+        raise NothingMeasured(
+            f"{here}, {there}: neither folder has a finished cell that could be compared"
+        )
     return record
 
 
@@ -149,9 +155,12 @@ def print_effects(evidence: Evidence) -> None:
         print()
         print_table(other_data_table(other))
     if not beside and not other and evidence.all_effects:
-        print(f"no published effect was measured at scale {evidence.scale}")
+        print(f"None of the published effects was measured at scale {evidence.scale}.")
     elif not evidence.all_effects:
-        print("the suite has no baseline, so no effects can be computed from its published rows")
+        print(
+            "The suite names no baseline row, so no effects can be computed from the "
+            "published values."
+        )
     print_others(effect_lines(evidence.effects), evidence.suite.name)
 
 
@@ -166,8 +175,9 @@ def print_others(lines: Sequence[str], suite: str) -> None:
         print_line(line)
     if lines:
         print_line(
-            "Numbers of others enter no verdict; a contrast differs in more than what is compared. "
-            f"`bench others {suite}` says how each protocol differs from the paper's."
+            "Numbers from other projects do not enter any verdict. In a contrast, the "
+            "two runs also differ in settings that are not compared. `bench others "
+            f"{suite}` lists how each protocol differs from the paper's."
         )
 
 
@@ -182,7 +192,7 @@ def _print_values(evidence: Evidence) -> None:
         print_table(table)
     print()
     if left_out := [table.title for table in tables if table not in beside]:
-        print_line(f"nothing was measured for the published values of: {'; '.join(left_out)}")
+        print_line(f"Nothing was measured for these published tables: {'; '.join(left_out)}")
     print_line(LEGEND)
     print_line(summary_line(evidence.compared))
     for note in tolerance_lines(evidence.compared):
@@ -191,7 +201,7 @@ def _print_values(evidence: Evidence) -> None:
         print_line(note)
     print_doubts(evidence.done)
     if deviations := evidence.deviations:
-        print_line(f"deviates from the paper: {'; '.join(deviations)}")
+        print_line(f"Settings that deviate from the paper: {'; '.join(deviations)}")
 
 
 def _has_measured(table: Table) -> bool:
@@ -203,11 +213,11 @@ def _has_measured(table: Table) -> bool:
 def _print_why_not(evidence: Evidence, selection: Selection) -> None:
     """Print why no number stands next to a printed one, and which verb has an answer."""
     suite, scale = evidence.suite, evidence.suite.scales[evidence.scale]
-    why = "The suite compares no printed value"
+    why = "The suite compares no published value"
     if suite.compare:
         why = (
-            f"None of {len(evidence.compared)} printed values has its settings among the finished "
-            f"cells of this scale ({scale.protocol})"
+            f"No finished cell of this scale ({scale.protocol}) has the settings of any "
+            f"of the {len(evidence.compared)} published values"
         )
     answers = [f"`{selection.command('show')}` prints what was measured"]
     if suite.claims and scale.no_verdict is None:
@@ -230,19 +240,23 @@ def print_drift(record: Json) -> None:
     for cell in (c for c in record["moved"] if not c["metrics"]):
         parts = [*(["history"] if cell["history"] else []), *cell["arrays"]]
         text = plain_text(", ".join(parts))
-        print(f"{cell['experiment']} {cell['id']}: the same metrics, other {text}")
+        print(
+            f"{cell['experiment']} {cell['id']}: the metrics are the same, but these "
+            f"records differ: {text}"
+        )
     groups = record["groups"]
     if groups:
         rows = [_group_row(group, groups) for group in groups[:MOST_SHOWN]]
         heads = ["significant", "metric", "settings", "seeds", "first", "second"]
         print_rows("", [*heads, "difference [95 % interval]"], rows)
         print(
-            f"{record['beyond_noise']} of {len(groups)} differing means are significant"
+            f"{record['beyond_noise']} of {len(groups)} differences between means are "
+            "significant"
             + (f"; {len(groups) - MOST_SHOWN} more with --json" if len(groups) > MOST_SHOWN else "")
         )
         if withdrawn := sum(bool(group["corrected"]) for group in groups):
             print_line(
-                f"{withdrawn} more would be significant alone, but not among "
+                f"{withdrawn} more would be significant without the correction for "
                 f"{counted(record['tests'], 'test')} (Benjamini and Hochberg, 5 %)"
             )
 
@@ -254,19 +268,20 @@ def _print_causes(cells: Sequence[Json]) -> None:
         names = ", ".join(cell["id"] for cell in odd[:MOST_NAMED])
         names += " ..." if len(odd) > MOST_NAMED else ""
         print(
-            f"{counted(len(odd), 'cell')} with other results although code, packages and machine "
-            f"match: edited results or non-deterministic computation ({names}); `bench verify` "
-            "shows which side"
+            f"{counted(len(odd), 'cell')} with different results although code, "
+            "packages and machine match: either the results were edited or the "
+            f"computation is not deterministic ({names}); `bench verify` shows which "
+            "results can be repeated"
         )
     if unknown := sum(not cell["same_model"] for cell in odd):
         print(
-            f"for {unknown} of {len(odd)} the processor's model is not recorded on both sides: "
-            f"{OTHER_MODEL}"
+            f"for {unknown} of these {len(odd)} cells, the processor's model is not "
+            f"recorded on both sides: {OTHER_MODEL}"
         )
     if models := sum(only_model(cell["versions"]) for cell in cells):
         print(
-            f"{counted(models, 'cell')} with other results where the processor's model or vector "
-            f"instructions alone differ: {OTHER_MODEL}"
+            f"{counted(models, 'cell')} with different results where only the "
+            f"processor's model or its vector instructions differ: {OTHER_MODEL}"
         )
 
 

@@ -50,9 +50,13 @@ def examine(workspace: Workspace) -> list[Finding]:
         *(_package(name) for name in PACKAGES),
         _finding("cores", True, f"{cores()} usable of {os.cpu_count()}"),
         _finding(
-            "gpus", True, f"{len(gpus)} visible ({', '.join(gpus)})" if gpus else "none visible"
+            "gpus",
+            True,
+            f"{len(gpus)} visible ({', '.join(gpus)})" if gpus else "no GPU is visible",
         ),
-        _finding("slurm", True, shutil.which("sbatch") or "no sbatch on the path"),
+        _finding(
+            "slurm", True, shutil.which("sbatch") or "no command `sbatch` was found on the path"
+        ),
         _checked("published facts", lambda: _published(workspace)),
         _checked("plug-ins", _plugins),
         _checked("suites", lambda: _suites(workspace)),
@@ -105,7 +109,7 @@ def _suites(workspace: Workspace) -> str:
     paths = known_suites(workspace.suites)
     for path in paths.values():
         select_scales(path, workspace)
-    return f"{len(paths)} in {workspace.suites}, all sound"
+    return f"{len(paths)} in {workspace.suites}, all valid"
 
 
 def _results(folder: Path) -> str:
@@ -128,25 +132,29 @@ def _cells(folder: Path) -> str:
         only_tables = len(inspected.faults) == inspected.damaged_tables
         raise StoreError("; ".join([*inspected.faults, *([] if only_tables else remedy)]))
     counts = f"{counted(inspected.cells, 'cell')} and {counted(inspected.encoders, 'encoder')}"
-    parts = [f"{counts} finished, all readable"]
+    parts = [f"{counts} are finished and readable"]
     if inspected.unverified:
-        parts.append(f"{inspected.unverified} of them unverified (they have no digests)")
+        parts.append(
+            f"{inspected.unverified} of them could not be verified, because they have no digests"
+        )
     if inspected.tables:
         parts.append(_tables_text(inspected))
     if inspected.strays:
         listed = ", ".join(map(str, inspected.strays[:MOST_STRAYS]))
-        parts.append(f"{counted(len(inspected.strays), 'stray')} that nothing reads ({listed})")
+        parts.append(
+            f"{counted(len(inspected.strays), 'file or folder')} that bench never reads ({listed})"
+        )
     if inspected.other:
         parts.append(
-            f"{len(inspected.other)} of experiments that this version does not have "
-            f"({inspected.other[0]})"
+            f"{len(inspected.other)} folders of experiments that this version of bench "
+            f"does not have ({inspected.other[0]})"
         )
-    return "; ".join([*parts, "`bench verify` computes them again"])
+    return "; ".join([*parts, "`bench verify` computes cells again and compares the results"])
 
 
 def _tables_text(inspected: Inspected) -> str:
     """Say how many files of exported tables there are, and how many have no digest."""
     text = counted(inspected.tables, "file") + " of exported tables"
     if inspected.unverified_tables:
-        return f"{text}, {inspected.unverified_tables} of them unverified (not in {DIGESTS})"
-    return f"{text}, as {DIGESTS} records them"
+        return f"{text}, {inspected.unverified_tables} of them without a digest in {DIGESTS}"
+    return f"{text}, all with the digests recorded in {DIGESTS}"

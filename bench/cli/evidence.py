@@ -37,7 +37,8 @@ def results_of(selection: Selection) -> Results:
     if selection.results.exists() or selection.results == USUAL_RESULTS:
         return results_in(selection.workspace)
     raise NothingMeasured(
-        f"{selection.results}: no such results folder; `{selection.command('run')}` makes one"
+        f"{selection.results}: this results folder does not exist; "
+        f"`{selection.command('run')}` creates it"
     )
 
 
@@ -76,7 +77,8 @@ def done_of(selection: Selection, cells: Sequence[Cell]) -> Done:
         failed = Counter(reason for _, reason in results.failed(cells, done))
         retry = " --retry-failed" if failed.total() == len(cells) else ""
         raise NothingMeasured(
-            f"{selection.title}: none of {len(cells)} cells is done in {selection.results}"
+            f"{selection.title}: none of the {len(cells)} cells is finished in "
+            f"{selection.results}"
             + (f" (failed: {failed_text(failed)})" if failed else "")
             + f"; `{selection.command('run')}{retry}` computes them"
         )

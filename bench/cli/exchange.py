@@ -78,7 +78,10 @@ def export(
         record = export_selections(chosen, to, encoders=encoders, histories=histories)
     else:
         if encoders or histories:
-            raise BenchError("--encoders, --histories: leave them out with --as")
+            raise BenchError(
+                "--as decides what is exported, so it cannot be combined with --encoders "
+                "or --histories"
+            )
         record = export_as(form, chosen, to, context.obj.data)
     title = ", ".join(selection.title for selection in chosen)
     answer(record, under(title, print_export), as_json)
@@ -145,18 +148,21 @@ def export_selections(
     """
     archive = to.name.endswith(SUFFIXES)
     if not archive and to.suffix in (".csv", ".gz", ".parquet", ".tgz", ".xz", ".zip"):
-        raise BenchError(f"--to {to}: expected a folder, for CSV tables, or a .tar or .tar.gz file")
+        raise BenchError(
+            f"--to {to}: the name must be a folder, for CSV tables, or end in .tar or "
+            ".tar.gz, for an archive"
+        )
     if not archive:
         check_folder(to, "export")
     if not archive and to.resolve() == chosen[0].results.resolve():
         raise BenchError(
-            f"--to {to}: is the folder of results, where nothing could be computed beside tables; "
-            "name another folder"
+            f"--to {to}: this is the results folder of this command, and tables must "
+            "not be written into it; name a different folder"
         )
     if not archive and encoders:
         raise BenchError(
-            f"--encoders: tables cannot hold encoders; --to {to}.tar exports them, for other "
-            "programs `--as safetensors`"
+            f"--encoders: CSV tables cannot hold encoders; use --to {to}.tar for an "
+            "archive with encoders, or `--as safetensors` for other programs"
         )
     cells = list({cell.id: cell for selection in chosen for cell in selection.cells}.values())
     store = chosen[0].store
@@ -165,8 +171,9 @@ def export_selections(
         check_finished(chosen)
     if not diverged and not any(store.folder(cell).is_done for cell in cells):
         raise BenchError(
-            f"--results {chosen[0].results}: holds exported tables, not the folders of cells that "
-            "archives and tables are made from; copy the tables, or name the folder of results"
+            f"--results {chosen[0].results}: this folder holds exported tables, and "
+            "only a results folder with cells can be exported; copy the tables, or "
+            "name the results folder"
         )
     if archive:
         written = export_archive(cells, store, to, encoders=encoders)
@@ -199,7 +206,7 @@ def export_as(form: str, chosen: Sequence[Selection], to: Path, data: Path) -> J
         BenchError: the form is unknown, or its package is missing.
     """
     if form not in FORMS:
-        raise BenchError(f"--as {form}: unknown. {choices(form, list(FORMS))}")
+        raise BenchError(f"--as {form}: there is no such format. {choices(form, list(FORMS))}")
     check_folder(to, f"--as {form}")
     if form == "parquet":
         return export_parquet(chosen, to)
@@ -222,7 +229,9 @@ def _export_encoders(chosen: Sequence[Selection], to: Path, data: Path) -> list[
     configs = export_encoders(cells, chosen[0].store, to, data)
     if not configs:
         titles = ", ".join(selection.title for selection in chosen)
-        raise NothingMeasured(f"{titles}: no trained encoder in {chosen[0].results}")
+        raise NothingMeasured(
+            f"{titles}: {chosen[0].results} holds no trained encoder of these cells"
+        )
     return configs
 
 
@@ -285,7 +294,7 @@ def check_finished(chosen: Sequence[Selection]) -> None:
     if not any(s.state == State.DONE for c in chosen for s in c.store.states(c.cells)):
         titles = ", ".join(f"{s.suite.name} ({s.scale})" for s in chosen)
         raise NothingMeasured(
-            f"{titles}: no finished cell in {chosen[0].results}, nothing to export"
+            f"{titles}: {chosen[0].results} holds no finished cell, so there is nothing to export"
         )
 
 
@@ -321,18 +330,23 @@ def print_merge(record: Json) -> None:
         f"{len(conflicts)} in conflict, {len(busy)} busy"
     )
     if record["diverged"]:
-        print(f"{counted(record['diverged'], 'cell')} that diverged added as failed")
+        print(f"{counted(record['diverged'], 'cell')} whose training diverged added as failed")
     if record["left_out"]:
         why = plain_text(record["left_out"][0]["why"])
-        print(f"{len(record['left_out'])} left out, such as {why}")
+        print(f"{len(record['left_out'])} left out; the first: {why}")
     for cell in busy[:MOST_SHOWN]:
-        print(f"busy: {cell['experiment']} {cell['id']} is being computed here")
+        print(
+            f"busy: a process is computing {cell['experiment']} {cell['id']} in this results folder"
+        )
     for cell in conflicts[:MOST_SHOWN]:
-        print(f"conflict: {cell['experiment']} {cell['id']} (the result here is kept)")
+        print(
+            f"conflict: {cell['experiment']} {cell['id']} has different results here "
+            "and in the other folder; the result here is kept"
+        )
         for name, (here, there) in {**cell["metrics"], **cell["origin"]}.items():
             print(f"  {plain_text(name)}: here {json.dumps(here)}, there {json.dumps(there)}")
         if cell["arrays"]:
-            print(f"  other arrays: {', '.join(map(ascii, cell['arrays']))}")
+            print(f"  arrays that differ: {', '.join(map(ascii, cell['arrays']))}")
     left = max(len(busy) - MOST_SHOWN, 0) + max(len(conflicts) - MOST_SHOWN, 0)
     if left:
         print(f"... and {left} more (--json lists all)")

@@ -37,7 +37,10 @@ def logs(
 ) -> None:
     """Print a cell's attempts, the log of the last failure, and what its training recorded."""
     if follow and as_json:
-        raise BenchError("--follow prints records as they come; --json prints one document")
+        raise BenchError(
+            "--follow and --json cannot be combined: --follow prints records as they "
+            "are written, --json one document"
+        )
     folder = find_folder(context.obj, cell)
     record = describe_logs(folder)
     answer(record, print_logs, as_json)
@@ -54,18 +57,22 @@ def find_folder(workspace: Workspace, beginning: str) -> CellFolder:
     where = f"cell {beginning}"
     if re.fullmatch("[0-9a-f]{1,16}", beginning) is None:
         raise BenchError(
-            f"{where}: an id has 16 characters of 0-9 and a-f; give at least the first"
+            f"{where}: a cell's id has 16 characters, each 0-9 or a-f; give at least "
+            "the first of them"
         )
     kinds = (workspace.results / kind for kind in CELLS)
     found = [p for p in chain(*(kind.glob(f"{beginning}*") for kind in kinds)) if is_id(p.name)]
     if not found:
         raise BenchError(
-            f"{where}: none of that id was begun in {workspace.results}; "
-            "`bench plan SUITE --json` lists ids"
+            f"{where}: no cell with this id was started in {workspace.results}; `bench "
+            "plan SUITE --json` lists the ids of a suite"
         )
     if len(found) > 1:
         names = sorted(path.name for path in found)
-        raise BenchError(f"{where}: {len(found)} cells begin so. {choices(beginning, names)}")
+        raise BenchError(
+            f"{where}: {len(found)} cells have ids that begin with these characters. "
+            f"{choices(beginning, names)}"
+        )
     return CellFolder(found[0])
 
 

@@ -30,7 +30,10 @@ def methods(
 ) -> None:
     """List the methods by their settings, or compare one with its paper and released code."""
     if to is not None and name is not None:
-        raise BenchError("--to writes all methods on one page: leave the name out")
+        raise BenchError(
+            "--to writes all methods on one page, so it cannot be combined with the "
+            "name of a method"
+        )
     if to is not None:
         check_folder(to, "methods")
     records = describe_methods(context.obj.suites, name)
@@ -49,7 +52,9 @@ def describe_methods(suites: Path, name: str | None) -> list[Json]:
     """
     known = load_presets(suites)
     if name is not None and name not in known:
-        raise BenchError(f"no method '{name}'. {choices(name, list(known), 'bench methods')}")
+        raise BenchError(
+            f"there is no method '{name}'. {choices(name, list(known), 'bench methods')}"
+        )
     return [
         {
             "name": label,
@@ -100,7 +105,7 @@ def print_methods(records: Sequence[Json]) -> None:
     known = {r["name"]: r["coordinates"] for r in records}
     rows = [[r["name"], r["like"], r["what"], _changes(r, known)] for r in records]
     print_rows("", ["method", "like", "what", "but"], rows)
-    print("`bench methods NAME` lists every coordinate with its source.")
+    print("`bench methods NAME` lists every setting of a method with its source.")
 
 
 def _print_method(record: Json) -> None:

@@ -102,23 +102,30 @@ AtScale = Annotated[
 ]
 Matching = Annotated[
     list[str] | None,
-    typer.Option(help="Only cells with these values of a setting: K=64,128. May be repeated."),
+    typer.Option(
+        help="Select only cells in which a setting has one of these values, such as "
+        "K=64,128. May be repeated."
+    ),
 ]
 Changes = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
-        help="Replace the value of a setting: epochs=2. May be repeated. Such cells belong to no "
-        "suite: compare, claims and report leave them out.",
+        help="Replace the value of a setting, such as epochs=2. May be repeated. The "
+        "changed cells are not part of the suite: compare, claims and report leave "
+        "them out.",
     ),
 ]
-SeedList = Annotated[str | None, typer.Option(help="Replace the suite's seeds: 0,1,2 or 0-4.")]
+SeedList = Annotated[
+    str | None, typer.Option(help="Replace the suite's seeds, such as 0,1,2 or 0-4.")
+]
 Shard = Annotated[
     str | None,
     typer.Option(
         metavar="PART/PARTS",
-        help="Compute only one of several parts with about the same work: 3/16. Cells that share a "
-        "training are in the same part. Every machine divides the cells in the same way.",
+        help="Compute only one of several parts with about equal work, such as part 3 "
+        "of 16: 3/16. Cells that share a training are in the same part. Every "
+        "machine divides the cells in the same way.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
@@ -139,17 +146,19 @@ Have = Annotated[
 Limit = Annotated[
     float | None,
     typer.Option(
-        help="Select whole claims that fit into this many GPU-hours (without a GPU: core-hours)."
+        help="Select only cells that complete whole claims within this many GPU-hours "
+        "(without a GPU: core-hours)."
     ),
 ]
 
 
 REASONS = {
-    "code": "an error in the code; the log has the traceback; `--retry-failed` tries again",
-    "data": "a data set is missing, damaged or too small for the settings; once that is mended, "
-    "`--retry-failed` tries again",
+    "code": "the code raised an error; the log has the traceback; `--retry-failed` "
+    "computes the cells again",
+    "data": "a data set is missing, damaged or too small for the settings; correct "
+    "this, then `--retry-failed` computes the cells again",
     "diverged": "a loss or an estimate became infinite or not a number",
-    "oom": "out of memory, or its worker was killed repeatedly",
+    "oom": "the memory was not sufficient, or the worker of the cell was killed repeatedly",
 }
 """Reasons why cells fail, in words."""
 
@@ -172,7 +181,9 @@ def check_folder(to: Path, verb: str) -> None:
     """
     for path in (to, *to.parents):
         if path.is_file():
-            raise BenchError(f"--to {to}: {path} is a file; {verb} writes a folder")
+            raise BenchError(
+                f"--to {to}: {path} is a file, but {verb} needs a folder to write into"
+            )
         check_link(path, f"--to {to}")
 
 

@@ -33,13 +33,13 @@ def others(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="A source, a claim (small-batch-cifar-stl10), an artifact (dcl/table-1-cifar10) "
-            "or a suite (dcl-table-1); default: the list of sources."
+            help="A source, a claim (such as small-batch-cifar-stl10), an artifact "
+            "(dcl/table-1-cifar10) or a suite (dcl-table-1); default: list all sources."
         ),
     ] = None,
     check: Annotated[
         Path | None,
-        typer.Option(help="Check your own source file: which rows are understood."),
+        typer.Option(help="Check your own source file, and list which of its rows are valid."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -51,7 +51,10 @@ def others(
     known = sources(all_rows())
     if check is not None:
         if name is not None:
-            raise BenchError(f"--check {check}: leave {name} out, or leave out --check")
+            raise BenchError(
+                f"--check {check} cannot be combined with the argument {name}; give only "
+                "one of the two"
+            )
         rows = _with_artifacts(check_source(check, workspace.suites), workspace)
         answer(rows, print_source, as_json)
     elif name is None:
@@ -78,7 +81,7 @@ def claim_seen(claim: str, workspace: Workspace) -> SeenByOthers:
     if claim not in known:
         every = [*sources(all_rows()), *known_suites(workspace.suites), *known]
         raise BenchError(
-            f"{claim}: no source, suite or claim has this name. {choices(claim, every)}"
+            f"{claim}: there is no source, suite or claim of this name. {choices(claim, every)}"
         )
     found = seen_claims(suite for suite in suites if claim in suite.claims)
     return next((seen for (_, name), seen in found.items() if name == claim), SeenByOthers([]))
@@ -93,7 +96,9 @@ def artifact_records(name: str, workspace: Workspace) -> list[Json]:
     paper_name, _, artifact = name.partition("/")
     papers = load_papers(workspace.suites)
     if paper_name not in papers:
-        raise BenchError(f"{name}: no paper '{paper_name}'. {choices(paper_name, list(papers))}")
+        raise BenchError(
+            f"{name}: there is no paper '{paper_name}'. {choices(paper_name, list(papers))}"
+        )
     paper = papers[paper_name]
     return _beside_records(paper, paper.artifact(artifact).id, _suites_of(paper_name, workspace))
 
@@ -182,13 +187,15 @@ def print_source(records: Sequence[Json]) -> None:
     ]  # fmt: skip
     print_rows("", heads, rows)
     placed = sum(bool(r["artifacts"]) for r in records)
-    print_line(f"{counted(len(records), 'row')} understood, {placed} beside a published number.")
+    print_line(
+        f"{counted(len(records), 'row')} valid, {placed} of them for a published number of a paper."
+    )
 
 
 def print_artifact(records: Sequence[Json]) -> None:
     """Print each published number of an artifact with the numbers of other projects."""
     if not records:
-        print_line("We know of no other project that has measured it.")
+        print_line("We know of no other project that has measured this artifact.")
     heads = ["row", "metric", "published", "others", "source", "selected, runs", "differs in"]
     for artifact, group in groupby(records, key=lambda r: r["artifact"]):
         rows = []

@@ -52,9 +52,13 @@ def untrusted(cells: Iterable[Cell]) -> list[str]:
         if trusted_metric(setting, name, identity) is None
     ]
     there = ", ".join(map(str, trusted_folders()))
-    why = f"{there} has no such file" if there else "none of it is run unless you trust its folder"
+    why = (
+        f"the trusted folder {there} does not hold its file"
+        if there
+        else "bench runs such code only from folders that you trust"
+    )
     return [
-        f"{kind} '{name}' is your own code: {why}; name the folder of {name}.py by --trust"
+        f"{kind} '{name}' is your own code: {why}; add --trust with the folder of {name}.py"
         for kind, name in code
     ]
 
@@ -150,9 +154,9 @@ def tell_edited(cells: Iterable[Cell], store: Store) -> None:
     )
     for (kind, name), count in stale.items():
         tell(
-            f"{kind} '{name}' was edited: {counted(count, 'cell')} of its former code "
-            f"{'is' if count == 1 else 'are'} stale; `bench run` computes "
-            f"{'it' if count == 1 else 'them'} again"
+            f"{kind} '{name}' was edited: {counted(count, 'cell')} computed with the "
+            f"earlier code {'is' if count == 1 else 'are'} out of date; `bench run` "
+            f"computes {'it' if count == 1 else 'them'} again"
         )
 
 

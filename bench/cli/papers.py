@@ -37,7 +37,7 @@ def papers(
     ] = None,
     check: Annotated[
         Path | None,
-        typer.Option(help="Check this paper's file: one line for each thing that is wrong."),
+        typer.Option(help="Check this paper's file, and print one line for each mistake."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -47,7 +47,10 @@ def papers(
     """
     if name is not None:
         if check is not None:
-            raise BenchError(f"--check {check}: leave {name} out, or leave out --check")
+            raise BenchError(
+                f"--check {check} cannot be combined with the argument {name}; give only "
+                "one of the two"
+            )
         facts = describe_paper(context.obj, name)
         answer(facts, _print_paper, as_json)
         return
@@ -192,4 +195,4 @@ def _print_check(record: Json) -> None:
     for line in record["faults"]:
         print(plain_text(line))
     if not record["faults"]:
-        print_line(f"{record['file']}: nothing wrong; {record['said']}.")
+        print_line(f"{record['file']}: no mistakes found; {record['said']}.")

@@ -63,7 +63,7 @@ def plan(
     seeds: SeedList = None, changes: Changes = None, jobs: Jobs = None,
     limit_gpu_hours: Limit = None,
     probe: Annotated[
-        bool, typer.Option("--probe", help="Time a few steps of cells whose cost is unknown.")
+        bool, typer.Option("--probe", help="Time a few steps of cells whose run time is unknown.")
     ] = False,
     trust: Trust = None, shard: Shard = None, have: Have = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
@@ -81,7 +81,7 @@ def plan(
         selection, jobs, probe_with=data, limit_hours=limit_gpu_hours, configs=as_json
     )
     for fault in missing_data(selection.cells, context.obj.data) if record["missing"] else ():
-        tell(f"to run, it needs {fault}")
+        tell(f"these cells cannot be computed yet: {fault}")
     for line in untrusted(selection.cells) if record["missing"] else ():
         tell(line)
     answer(record, print_plan, as_json)
@@ -209,8 +209,8 @@ def _limited(chosen: Sequence[Selection], prediction: Prediction, limit_hours: f
         choice = choose(prediction.estimates, claims, printed, 3600 * limit_hours)
     except LaunchError as error:
         raise LaunchError(
-            f"--limit-gpu-hours: {error}; `{chosen[0].whole.command('plan')} --probe` times "
-            "a few steps of it"
+            f"--limit-gpu-hours: {error}; `{chosen[0].whole.command('plan')} --probe` "
+            "times a few steps, so that it can be predicted"
         ) from None
     kept = choice.cells | {e.cell.id for e in prediction.estimates if e.source == "done"}
     possible = Counter(needed.name for needed in claims if needed.cells)
@@ -232,8 +232,8 @@ def check_of_suite(selection: Selection) -> None:
     """Raise a BenchError if the cells are not part of a suite, so no claim needs them."""
     if selection.changes:
         raise BenchError(
-            "--limit-gpu-hours chooses cells by the claims that need them, and cells of --set "
-            "belong to none: leave one of the two out"
+            "--limit-gpu-hours chooses cells by the claims that need them, but no "
+            "claim needs cells changed by --set: give only one of the two options"
         )
 
 
@@ -248,8 +248,8 @@ def _refuse_impossible(selection: Selection) -> None:
     """Raise a BenchError if cells ask more of their data set than it has, as `run` does."""
     for why, n in impossible(selection.cells).items():
         raise BenchError(
-            f"{why}: {counted(n, 'cell')} of {selection.title} cannot be computed; change the "
-            "suite, or leave them out by --where"
+            f"{why}: {counted(n, 'cell')} of {selection.title} cannot be computed; "
+            "change the suite, or exclude these cells by --where"
         )
 
 
@@ -270,7 +270,7 @@ def print_plan(record: Json) -> None:
     cells = record["cells"]
     print_line(f"{record['title']} ({record['protocol']}: {record['what']})")
     if not cells:
-        print_line("no cells in this part: there are fewer trainings than parts")
+        print_line("This part has no cells, because there are fewer trainings than parts.")
         return
     points = _points(cells)
     names = _telling_axes(points, len(cells))
@@ -303,11 +303,11 @@ def _print_recipes(record: Json) -> None:
     for recipe in recipes[:MOST_SHOWN]:
         print_line(f"recipe: {recipe_text(recipe)}", indent="  ")
     if len(recipes) > MOST_SHOWN:
-        print_line(f"and {len(recipes) - MOST_SHOWN} more recipes: --json has all", indent="  ")
+        print_line(f"and {len(recipes) - MOST_SHOWN} more recipes (--json lists all)", indent="  ")
     for line in record["views"]:
         print_line(line, indent="  ")
     if record["deviations"]:
-        print("Deviations from the paper, those first that may matter most:")
+        print("Deviations from the paper, the most important first:")
         for deviation in record["deviations"]:
             print_line(deviation, indent="  ")
 
@@ -372,7 +372,7 @@ def _failed_text(record: Json) -> str:
     """Return how many cells failed before; empty where none did."""
     if not record["failed"]:
         return ""
-    return f", {record['failed']} failed (`bench run` with `--retry-failed` tries them again)"
+    return f", {record['failed']} failed (`bench run` with `--retry-failed` computes them again)"
 
 
 def _prediction_text(p: Json) -> str:
@@ -381,19 +381,25 @@ def _prediction_text(p: Json) -> str:
         return ""
     known, unknown, cells = p["known"], p["cells_unknown"], sum(k["cells"] for k in p["by_kind"])
     if not unknown:
-        memory = f"{_memory(p)} per worker" if _memory(p) else "memory not known"
+        memory = f"{_memory(p)} per worker" if _memory(p) else "the memory is not known"
         workers = counted(p["slots"], "worker")
         return f"Predicted: {_time(p['wall_s'])} on {workers}, {_hours(p, p['gpus'])}, {memory}."
-    rest = f" The other {cells - unknown}: {_hours(known, p['gpus'])}." if unknown < cells else ""
-    of = "these" if unknown == cells else f"{unknown} of them"
-    return f"The time of {of} is not known (`?`): --probe times a few steps.{rest}"
+    rest = (
+        f" The other {cells - unknown} cells take {_hours(known, p['gpus'])}."
+        if unknown < cells
+        else ""
+    )
+    of = "these cells" if unknown == cells else f"{unknown} of these cells"
+    return (
+        f"The run time of {of} is not known (`?`); --probe times a few steps to predict it.{rest}"
+    )
 
 
 def print_limited(limited: Json, file: TextIO | None = None) -> None:
     """Print the cells that fit into a limit of hours."""
     of = limited["of"]
     if of == "core-hours":
-        of = "core-hours (no GPU is used: --limit-gpu-hours limits them)"
+        of = "core-hours (no GPU is used, so --limit-gpu-hours limits core-hours)"
     lines = [
         f"Within {limited['limit_hours']:g} {of}: {limited['cells']} of {limited['of_cells']} "
         f"cells, {limited['hours']:.3g} hours."

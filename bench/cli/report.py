@@ -41,7 +41,7 @@ def report(
     With names: write only the pages of these suites and of their artifacts.
     """
     if every and suite:
-        raise BenchError("--all writes every suite: leave the names out")
+        raise BenchError("--all writes every suite, so it cannot be combined with names of suites")
     check_folder(to, "report")
     wanted = report_formats(formats)
     record = write_reports(context.obj, suite or [], scale=scale, to=to, formats=wanted)
@@ -57,7 +57,9 @@ def report_formats(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
         if name not in FORMATS:
-            raise BenchError(f"--formats {text}: found '{name}'. {choices(name, list(FORMATS))}")
+            raise BenchError(
+                f"--formats {text}: there is no format '{name}'. {choices(name, list(FORMATS))}"
+            )
     return [name for name in FORMATS if name in names]
 
 

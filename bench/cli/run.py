@@ -46,11 +46,12 @@ FEW = 100  # cells, one of which was begun if any was, most of the time
 Executor = Annotated[
     str,
     typer.Option(
-        help="Where cells are computed: local (workers), inline (this process), slurm, or one that "
-        "a package has registered with submitit."
+        help="Where cells are computed: local (in worker processes), inline (in this "
+        "process), slurm (as jobs), or an executor that an installed package has "
+        "registered with submitit."
     ),
 ]
-RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Try failed cells again.")]
+RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Compute failed cells again.")]
 ProfileName = Annotated[
     str | None,
     typer.Option(
@@ -65,8 +66,8 @@ RanksOption = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="For slurm: number of processes that compute each cell together. Experimental on "
-        "several GPUs: nccl has not been run.",
+        help="For slurm: number of processes that compute each cell together. On "
+        "several GPUs this is experimental: it has never been run with NCCL.",
     ),
 ]
 
@@ -142,8 +143,8 @@ def check_begun(selection: Selection) -> None:
     begun = (s.attempts or s.state in (*OVER, State.QUEUED) for states in parts for s in states)
     if not any(begun):
         raise LaunchError(
-            f"{selection.title}: nothing to resume in "
-            f"{selection.results}; `{selection.command('run')}` starts it"
+            f"{selection.title}: no cell was started in {selection.results}, so there "
+            f"is nothing to resume; `{selection.command('run')}` starts the cells"
         )
 
 
@@ -161,8 +162,9 @@ def run_selections(chosen: Sequence[Selection], options: RunOptions, data: Path)
     options.check()
     if table_files(chosen[0].results):
         raise BenchError(
-            f"{chosen[0].results}: holds exported tables, and `run` does not write there; "
-            f"`{chosen[0].command('run')}` counts their cells as done and computes the others in "
+            f"{chosen[0].results}: this folder holds exported tables, and `run` never "
+            f"writes into such a folder; `{chosen[0].command('run')}` counts their "
+            "cells as done and computes the others in "
             f"{beside_tables(chosen[0].workspace).results}"
         )
     cells = list({cell.id: cell for s in chosen for cell in s.cells}.values())
@@ -211,7 +213,8 @@ def check_data(cells: Sequence[Cell], data: Path) -> None:
     """Raise a BenchError if data are missing or too small for a cell, or a package is missing."""
     for why, count in impossible(cells).items():
         raise LaunchError(
-            f"{why} ({count} of the cells; nothing was run; exclude these cells with --where)"
+            f"{why} (this concerns {count} of the cells; nothing was run; exclude these "
+            "cells with --where)"
         )
     for fault in missing_data(cells, data):
         raise fault
@@ -271,7 +274,13 @@ def _submitted_text(given: Json, follow: str) -> str:
     if given["jobs"]:
         more = f" beside {before} that wait or run" if given["jobs_before"] else ""
         jobs = counted(given["jobs"], "job")
-        return f"submitted {jobs}{more} for {cells} (logs: {given['logs']}); `{follow}` follows"
+        return (
+            f"submitted {jobs}{more} for {cells} (logs: {given['logs']}); `{follow}` "
+            "shows their progress"
+        )
     if given["jobs_before"]:
-        return f"nothing to submit: {before} for {cells} wait or run already; `{follow}` follows"
+        return (
+            f"nothing to submit: {before} for {cells} wait or run already; `{follow}` "
+            "shows their progress"
+        )
     return "nothing to submit: every cell is finished or failed"

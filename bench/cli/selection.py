@@ -213,8 +213,9 @@ def _tell_other_scales(selection: Selection) -> None:
     scales = ", ".join(f"{name} ({n} of {len(cells[name])})" for name, n in kept.items() if n)
     if scales:
         print(
-            f"bench: {selection.suite.name} at scale {selection.scale}, the suite's default; "
-            f"cells are finished at {scales}: select one with --scale",
+            f"bench: this shows {selection.suite.name} at the suite's default scale, "
+            f"{selection.scale}; finished cells exist at {scales}: choose a scale with "
+            "--scale",
             file=sys.stderr,
         )
 
@@ -228,8 +229,8 @@ def had(folders: Sequence[Path] | None) -> tuple[Path, ...]:
     for folder in folders or ():
         if not table_files(folder):
             raise BenchError(
-                f"--have {folder}: no exported tables there; `bench export SUITE --to FOLDER` "
-                "writes them"
+                f"--have {folder}: this folder holds no exported tables; `bench export "
+                "SUITE --to FOLDER` writes them"
             )
     return tuple(folders or ())
 
@@ -241,7 +242,7 @@ def check_scale_known(scale: str | None, suites: Path) -> None:
     every = of_sound_suites(known_suites(suites).values(), load_suite)
     known = dict.fromkeys(name for suite in every for name in suite.scales)
     if scale not in known:
-        raise BenchError(f"--scale {scale}: no suite has it. {choices(scale, list(known))}")
+        raise BenchError(f"--scale {scale}: no suite has this scale. {choices(scale, list(known))}")
 
 
 def check_scales(selection: Selection) -> None:

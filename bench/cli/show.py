@@ -96,7 +96,10 @@ def others_lines(
         places.append((", ".join(filter(None, head)), place, numbers_words(found)))
     if not places:
         return []
-    how = f"These are on the same data set; `bench others {selection.suite.name}` says how each "
+    how = (
+        "These numbers are for the same data set; `bench others "
+        f"{selection.suite.name}` says how each "
+    )
     return [*lines_by_artifact(places), f"{how}protocol differs from the paper's."]
 
 
@@ -151,13 +154,13 @@ def print_measured(
     for line in best_lines(with_stand_ins(selection.suite, selection.scale), done):
         print_line(line)
     if left_out:
-        print_line(f"{left_out} more tables: `{selection.command('show')}`")
+        print_line(f"{left_out} more tables are printed by `{selection.command('show')}`")
     print_doubts(done)
     print_added_later(selection, done)
     if {1} == {r["n"] for table in tables for r in measured_records(table, done)}:
         first = min(cell.seed for cell, _ in done)
         seeds = ",".join(str(first + i) for i in range(3))
-        print_line(f"One seed has no interval: `--seeds {seeds}` gives one.")
+        print_line(f"One seed has no confidence interval; `--seeds {seeds}` computes more seeds.")
     for note in notes:
         print_line(note)
     print_line(f"Next: {next_command(selection, of - len(done) - len(failed), len(failed))}")
@@ -174,13 +177,13 @@ def next_command(selection: Selection, missing: int, failed: int) -> str:
     suite, whole_suite = selection.suite, selection.whole
     published = suite.scales[selection.scale].protocol == "published"
     if missing:
-        return f"`{selection.command('run')}` computes the rest"
+        return f"`{selection.command('run')}` computes the remaining cells"
     if failed:
-        return f"`{selection.command('run')} --retry-failed` tries failed cells again"
+        return f"`{selection.command('run')} --retry-failed` computes failed cells again"
     if selection.changes:
         return f"`{whole_suite.command('show')}` shows the suite's own cells"
     if published and suite.compare:
-        return f"`{whole_suite.command('compare')}` compares it with the printed values"
+        return f"`{whole_suite.command('compare')}` compares the results with the published values"
     if suite.claims and suite.scales[selection.scale].no_verdict is None:
-        return f"`{whole_suite.command('claims')}` judges the paper's claims on it"
-    return f"`{whole_suite.command('report')}` writes pages and figures"
+        return f"`{whole_suite.command('claims')}` judges the paper's claims on the results"
+    return f"`{whole_suite.command('report')}` writes pages and figures of the results"

@@ -55,7 +55,7 @@ USUAL = ("None", "Resources", "Priority", "Dependency", "JobArrayTaskLimit", "Be
 def status(
     context: typer.Context, suite: SuiteName, scale: AtScale = None, where: Matching = None,
     seeds: SeedList = None, changes: Changes = None,
-    watch: Annotated[bool, typer.Option(help="Follow until no cell runs and no job waits.")]
+    watch: Annotated[bool, typer.Option(help="Repeat until no cell runs and no job waits.")]
     = False, shard: Shard = None, have: Have = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Count cells by state, with reasons of failures, jobs and remaining time."""
@@ -144,8 +144,11 @@ def _unknown_jobs(selection: Selection, states: Sequence[CellState]) -> dict[str
 
 def _print_unknown(jobs: dict[str, str]) -> None:
     for name, logs in jobs.items():
-        text = f"  jobs of --executor {name} may wait or run; only Slurm's are listed and "
-        print(plain_text(f"{text}stopped here: use {name}'s own tools (logs: {logs})"))
+        text = (
+            f"  jobs of --executor {name} may wait or run; `bench` lists and stops only "
+            "Slurm jobs, "
+        )
+        print(plain_text(f"{text}so use the tools of {name} for these jobs (logs: {logs})"))
 
 
 def _other_code(job: SlurmJob) -> str | None:
@@ -250,9 +253,11 @@ def _stopped_text(cell: Json) -> str:
     """Return where a stopped cell goes on."""
     attempts = counted(cell["attempts"], "attempt")
     if cell["is_trained"]:
-        return f"stopped after {attempts}: training is finished, evaluations are missing"
+        return f"stopped after {attempts}: the training is finished, but evaluations are missing"
     if cell["resumes_at"] is None:
-        return f"stopped after {attempts} before the first checkpoint: will start again"
+        return (
+            f"stopped after {attempts}, before the first checkpoint: the training will start again"
+        )
     unit, at = "epoch" if cell["epoch"] is not None else "step", cell["resumes_at"]
     at_text = f"{at:.3g}" if at < WHOLE_FROM else f"{at:.0f}"
     of = "" if cell["of"] is None else f" of {cell['of']}"
@@ -271,7 +276,10 @@ def _print_jobs(jobs: Sequence[Json]) -> None:
         print(f"  ... and {len(running) - MOST_JOBS} more jobs (--json lists all)")
     other = Counter(job["submitted_code"] for job in jobs if job["submitted_code"])
     for submitted, n in other.items():
-        print(f"  {counted(n, 'job')} submitted with {plain_text(submitted)}; here is other code")
+        print(
+            f"  {counted(n, 'job')} submitted with {plain_text(submitted)}, which is "
+            "not the code of this checkout"
+        )
     waiting = [job["reason"] for job in jobs if job["state"] == "PENDING"]
     if waiting:
         print(f"  {counted(len(waiting), 'job')} pending")
@@ -300,7 +308,7 @@ def stop(selection: Selection) -> Json:
     jobs = [job.id for job in jobs_of(selection.results, wanted)]
     more = " ..." if len(jobs) > 3 else ""
     if jobs and ask("scancel", *jobs) is None:
-        raise LaunchError(f"scancel failed for jobs {', '.join(jobs[:3])}{more}")
+        raise LaunchError(f"the command `scancel` failed for jobs {', '.join(jobs[:3])}{more}")
     stopped: list[str] = []
     elsewhere: list[str] = []
     for owner in selection.store.launchers_of(wanted):
@@ -331,5 +339,7 @@ def print_cancelled(record: Json) -> None:
     verb = "was" if jobs + launchers == 1 else "were"
     print(f"{counted(jobs, 'job')} and {counted(launchers, 'launcher')} {verb} asked to stop")
     for name in record["elsewhere"]:
-        print(f"  launcher {plain_text(name)}: runs on another machine; stop it there")
+        print(
+            f"  launcher {plain_text(name)} runs on a different machine and must be stopped there"
+        )
     _print_unknown(record["unknown_jobs"])

@@ -46,16 +46,18 @@ def suites(
         typer.Argument(help="A suite to describe in full.", autocompletion=suite_names),
     ] = None,
     search: Annotated[
-        str | None, typer.Option(help="Only suites with all of these words in name or title.")
+        str | None, typer.Option(help="List only suites with all of these words in their name or "
+            "title.")
     ] = None,
     paper: Annotated[
-        str | None, typer.Option(help="Only suites of this paper.", autocompletion=paper_names)
+        str | None, typer.Option(help="List only suites of this paper.", autocompletion=paper_names)
     ] = None,
     dataset: Annotated[
-        str | None, typer.Option(help="Only scales that train on this data set: cifar10.")
+        str | None, typer.Option(help="List only scales that train on this data set, such as "
+            "cifar10.")
     ] = None,
     scale: Annotated[
-        str | None, typer.Option(help="Only this scale.", autocompletion=scale_names)
+        str | None, typer.Option(help="List only this scale.", autocompletion=scale_names)
     ] = None,
     every: Annotated[
         bool, typer.Option("--all", help="List each suite with its title and scales.")
@@ -69,7 +71,10 @@ def suites(
     is_filtered = bool(search or paper or dataset or scale)
     if name is not None:
         if is_filtered or every:
-            raise BenchError("a name selects one suite: leave out the other filters")
+            raise BenchError(
+                "the name of a suite cannot be combined with --all, --search, --paper, "
+                "--dataset or --scale"
+            )
         record = describe_suite(context.obj, name, had(have))
         answer([record], lambda _: print_suite(record, context.obj), as_json)
         return
@@ -98,7 +103,9 @@ def schema(
         BenchError: the kind of file is unknown.
     """
     if of not in SCHEMAS:
-        raise BenchError(f"schema {of}: unknown kind of file. {choices(of, list(SCHEMAS))}")
+        raise BenchError(
+            f"schema {of}: there is no schema for this kind of file. {choices(of, list(SCHEMAS))}"
+        )
     print(json.dumps(SCHEMAS[of](context.obj.suites), indent=1))
 
 
@@ -192,7 +199,9 @@ def check_data_set(workspace: Workspace, dataset: str) -> None:
             for scale in suite.scales:
                 known |= set(datasets_of(expand(suite, scale, path)))
     if dataset not in known:
-        raise BenchError(f"--dataset {dataset}: no suite has it. {choices(dataset, sorted(known))}")
+        raise BenchError(
+            f"--dataset {dataset}: no suite uses this data set. {choices(dataset, sorted(known))}"
+        )
 
 
 def _record(suite: Suite) -> Json:
@@ -284,7 +293,7 @@ def print_suite(record: Json, workspace: Workspace) -> None:
     """Print a suite's description."""
     print_line(f"{record['name']}: {record['title']}")
     paper = f"{record['paper']}: {', '.join(record['artifacts']) or 'claims alone'}"
-    print_line(paper if record["paper"] else "of no paper", indent="  ")
+    print_line(paper if record["paper"] else "belongs to no paper", indent="  ")
     print_line(f"experiment {record['experiment']}; file {record['file']}", indent="  ")
     for name, scale in record["scales"].items():
         default = ", the default" if name == record["default_scale"] else ""
@@ -319,6 +328,8 @@ def init(
 
 
 def _print_copied(to: Path, suites: int) -> None:
-    print_line(f"{to}: {counted(suites, 'suite')}, copies that bench will not overwrite.")
+    print_line(
+        f"Copied {counted(suites, 'suite')} to {to}; bench will never overwrite these copies."
+    )
     where = "" if to == HERE else f" in {to.parent}"
     print_line(f"Commands run{where} use these suites instead of bench's own.")

@@ -64,7 +64,8 @@ def recompute(selection: Selection, data: Path, sample: int | None, jobs: int | 
     done = [cell for cell in selection.cells if cell.id in there[cell.experiment]]
     if not done:
         raise NothingMeasured(
-            f"no cell of {selection.title} is done in {selection.results}: nothing to verify"
+            f"{selection.title}: no cell is finished in {selection.results}, so there "
+            "is nothing to verify"
         )
     chosen = _drawn(done, sample)
     check_data(chosen, data)
@@ -103,21 +104,25 @@ def print_verified(records: Sequence[Json]) -> None:
     if len(other) > MOST_SHOWN:
         print(f"... and {len(other) - MOST_SHOWN} more (--json lists all)")
     tables = sum(record["only_metrics"] for record in records)
-    note = f" ({tables} of exported tables, by their metrics alone)" if tables else ""
+    note = (
+        f" ({tables} from exported tables, for which only the metrics are compared)"
+        if tables
+        else ""
+    )
     same = len(records) - len(other)
     cells = counted(len(records), "cell")
-    print(f"{cells} computed again{note}: {same} identical to the bit")
+    print(f"{cells} computed again{note}: {same} gave results identical to the bit")
 
 
 def _drift(record: Json) -> str:
     if record["error"]:
-        return f"failed now: {record['error']}"
+        return f"the cell failed when it was computed again: {record['error']}"
     parts = [*(["history"] if record["history"] else []), *record["arrays"]]
-    text = f"largest difference of a metric {record['largest_difference']:.3g}"
+    text = f"the largest difference of a metric is {record['largest_difference']:.3g}"
     if parts:
-        text += f"; other {', '.join(parts)}"
+        text += f"; these records differ: {', '.join(parts)}"
     elif not record["only_metrics"] and not record["versions"]:
-        text += "; the summary alone differs: was it altered?"
+        text += "; only the summary file differs, so it may have been edited"
     if not record["same_model"] and not tells_processors(record["versions"]):
         text += f"; the processor's model is not recorded: {OTHER_MODEL}"
     return text

@@ -46,10 +46,10 @@ MethodOrLoss = Annotated[
 def versus(
     context: typer.Context, first: MethodOrLoss, second: MethodOrLoss, scale: AtScale = None,
     paper: Annotated[
-        str | None, typer.Option(help="Only suites of this paper.", autocompletion=paper_names)
+        str | None, typer.Option(help="Use only suites of this paper.", autocompletion=paper_names)
     ] = None,
     metric: Annotated[
-        str | None, typer.Option(help="The metric; default: those in each suite's tables.")
+        str | None, typer.Option(help="Metric to compare; default: those in each suite's tables.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
@@ -100,7 +100,9 @@ def compare_methods(
         NothingMeasured: suites have both, but no finished cell of both.
     """
     if first == second:
-        raise BenchError(f"versus {first} {second}: needs two different methods or losses.")
+        raise BenchError(
+            f"versus {first} {second}: name two different methods or two different losses."
+        )
     if paper is not None:
         load_paper(paper, workspace.suites)
     check_scale_known(scale, workspace.suites)
@@ -206,14 +208,16 @@ def _nobody_has(first: str, second: str, grids: Grids) -> str:
     known = {name: dict.fromkeys(s[name] for s in settings if s.get(name)) for name in SETTINGS}
     everything = list(dict.fromkeys(value for values in known.values() for value in values))
     if not everything:
-        return f"versus {first} {second}: no suite of these has a method or a loss"
+        return (
+            f"versus {first} {second}: none of the selected suites has a setting `method` or `loss`"
+        )
     for name in (first, second):
         if name not in everything:
             return f"'{name}' is not a method or loss of any suite. {choices(name, everything)}"
     kinds = {n: "method" if n in known["method"] else "loss" for n in (first, second)}
     if len(set(kinds.values())) == 2:
         kinds_text = " and ".join(f"{name} is a {kind}" for name, kind in kinds.items())
-        return f"{kinds_text}: name two methods or two losses"
+        return f"{kinds_text}, and the two cannot be compared: name two methods or two losses"
     return f"no suite has cells of both {first} and {second}; `bench methods {first}` describes it"
 
 
@@ -232,15 +236,15 @@ def _nothing_measured(
     """
     known = list(dict.fromkeys(m for _, _, cells in grids for c in cells for m in type(c).metrics))
     if metric is not None and metric not in known:
-        raise BenchError(f"--metric {metric}: no cell has it. {choices(metric, known)}")
+        raise BenchError(f"--metric {metric}: no cell has this metric. {choices(metric, known)}")
     names = list(dict.fromkeys(suite.name for suite, _ in having))
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     suite, scale = next((pair for pair in having if pair[1] == "cpu"), having[0])
     return (
-        f"no finished cells of both {first} and {second} beside each other; suites with both: "
-        f"{', '.join(names[:MOST_NAMED])}{more}; "
+        f"no suite has finished cells of both {first} and {second}; these suites "
+        f"compare the two: {', '.join(names[:MOST_NAMED])}{more}; "
         f"`{command_line(workspace, 'run', command_words(suite.name, scale))}` "
-        "computes those of one"
+        "computes the cells of one of them"
     )
 
 
@@ -254,7 +258,8 @@ def print_versus(first: str, second: str, records: Sequence[Json]) -> None:
     """
     level = f"{100 * records[0]['level']:.0f} %"
     print_line(
-        f"{first} - {second}, mean over the points that a suite has of both [{level} interval]"
+        f"{first} - {second}: mean difference over the configurations that a suite "
+        f"has of both [{level} interval]"
     )
     rows = [
         [
@@ -297,18 +302,18 @@ def _tally(first: str, second: str, records: Sequence[Json]) -> str:
     equal = [r for r in fair if r["within"] is None]
     kinds = {
         "Accuracies": [r["sign"] for r in equal if _is_accuracy(r["metric"])],
-        "Other metrics, of which higher is not better by itself": [
+        "Other metrics, where a higher value is not always better": [
             r["sign"] for r in equal if not _is_accuracy(r["metric"])
         ],
     }
     parts = [
-        f"{kind}: {first} higher in {signs.count(1)}, {second} in {signs.count(-1)}, undecided in "
-        f"{signs.count(0)}."
+        f"{kind}: {first} is higher in {signs.count(1)} rows, {second} in "
+        f"{signs.count(-1)}, and {signs.count(0)} are undecided."
         for kind, signs in kinds.items()
         if signs
     ]
     if left_out := len(records) - len(fair):
-        parts.append(f"Not counted: {counted(left_out, 'row')} with other settings.")
+        parts.append(f"Not counted: {counted(left_out, 'row')} in which further settings differ.")
     if repeated := len(fair) - len(equal):
         others = ", ".join(dict.fromkeys(r["within"] for r in fair if r["within"]))
         parts.append(f"Not counted: {counted(repeated, 'row')} whose cells are all in {others}.")
@@ -334,7 +339,7 @@ def _unequal_words(record: Json) -> str:
         f"{u['setting']} {_values_text(u['first'])} / {_values_text(u['second'])}"
         for u in record["unequal"]
     )
-    return f"{_place(record)}: other settings differ too: {pairs}"
+    return f"{_place(record)}: further settings differ between the two sides: {pairs}"
 
 
 def _values_text(values: Sequence[Any]) -> str:

@@ -33,7 +33,9 @@ def workspace_of(**given: str | Path | None) -> Workspace:
         if folder is not None and not isinstance(folder, str | Path):
             raise BenchError(f"{name} {folder!r}: expected the path of a folder")
         if folder == "":
-            raise BenchError(f"{name} '': expected the path of a folder; '.' is the current one")
+            raise BenchError(
+                f"{name} '': the path of a folder is missing; '.' means the current folder"
+            )
     defaults = Workspace(default_suites(), USUAL_RESULTS, Path("datasets"))
     chosen = {k: given.get(k) or os.environ.get(v) for k, v in VARIABLES.items()}
     return defaults._replace(**{k: Path(v) for k, v in chosen.items() if v})
@@ -50,7 +52,7 @@ def check_link(path: Path, named: str) -> None:
         BenchError: the folder is a broken link.
     """
     if path.is_symlink() and not path.exists():
-        raise BenchError(f"{named}: is a link to {os.readlink(path)}, which does not exist")
+        raise BenchError(f"{named}: this is a link to {os.readlink(path)}, which does not exist")
 
 
 def command_line(workspace: Workspace, verb: str, *words: str) -> str:

@@ -52,7 +52,7 @@ def check_present(name: str, root: Path) -> None:
         check_folder(folder_name(name), root)
     elif name not in IMAGE_SETS:
         allowed = choices(name, [*IMAGE_SETS, f"{PREFIX}<name>"])
-        raise DataError(f"{name}: unknown data set. {allowed}")
+        raise DataError(f"{name}: there is no data set of this name. {allowed}")
     elif streams(name):
         imagenet_folder(name, root)
     elif (info := IMAGE_SETS[name]).folder and not (root / info.folder).is_dir():
@@ -98,8 +98,8 @@ def folder_name(name: str) -> str:
     """
     folder = name.removeprefix(PREFIX)
     if not re.fullmatch(r"\w[\w.-]*", folder):
-        rule = "letters, digits, '_', '-' and '.', and does not begin with '-' or '.'"
-        raise DataError(f"{name}: a folder's name has {rule}.")
+        rule = "letters, digits, '_', '-' and '.', and may not begin with '-' or '.'"
+        raise DataError(f"{name}: the name of a data set folder must consist of {rule}.")
     return folder
 
 
@@ -112,7 +112,7 @@ def check_folder(name: str, root: Path) -> None:
         if not part.is_dir():
             where = f"{name}/train/<class>/*.jpg and {name}/test/<class>/*.jpg"
             where += f", or as {name}/*.jpg if they have no classes"
-            problem = f"no folder {part}. Put the images into {root} as {where}"
+            problem = f"the folder {part} does not exist. Put the images into {root} as {where}"
             raise DataMissing(f"folder:{name}: {problem}.")
 
 
@@ -133,9 +133,13 @@ def imagenet_folder(name: str, root: Path) -> Path:
     folder = next((c for c in candidates if c.is_dir()), candidates[0])
     for part in (folder, folder / "train", folder / "val"):
         if not part.is_dir():
-            instead = ", or have all of imagenet1k beside it" if name != "imagenet1k" else ""
+            instead = (
+                ", or put all of imagenet1k into the same parent folder"
+                if name != "imagenet1k"
+                else ""
+            )
             instruction = f"Put the images into {folder} as {WHERE}{instead}"
-            raise DataMissing(f"{name}: no folder {part}. {instruction}.")
+            raise DataMissing(f"{name}: the folder {part} does not exist. {instruction}.")
     return folder
 
 
@@ -170,8 +174,11 @@ def part_files(name: str, root: Path, part: Part, learns: Learnt = "boxes") -> P
         f"{called}/ with annotations/{prefix if called.endswith('2017') else ''}{called}.json"
         for called in PART_NAMES[part]
     )
-    where = f"no {part} part in {root / name}"
-    raise DataMissing(f"{name}: {where}: needs {names}; docs/how-to/detection.md shows it.")
+    where = f"{root / name} has no {part} part"
+    raise DataMissing(
+        f"{name}: {where}, which must be the folder {names}; "
+        "docs/how-to/detection.md shows the layout."
+    )
 
 
 def _candidates(folder: Path, part: Part, learns: Learnt) -> Iterator[PartFiles]:
@@ -209,4 +216,6 @@ def published_list(folder: Path, share: float) -> Path:
 def check_list(path: Path) -> None:
     """Raise DataMissing unless the list exists."""
     if not path.is_file():
-        raise DataMissing(f"{path}: not found. docs/how-to/fine-tune.md says where it comes from.")
+        raise DataMissing(
+            f"{path}: this file does not exist; docs/how-to/fine-tune.md says where to download it."
+        )

@@ -60,15 +60,21 @@ def _check_same_categories(
     path, learnt = files["test"].annotations, {entry["id"]: entry for entry in train}
     if lost := learnt.keys() - {entry["id"] for entry in test}:
         name = learnt[min(lost)].get("name")
-        raise DataTorn(f"{path}: categories: id {min(lost)} ({name}) of train is missing")
+        raise DataTorn(
+            f"{path}: categories: the category with id {min(lost)} ({name}) of the "
+            "train part is missing"
+        )
     keys = ("name", "frequency", *(["keypoints"] if learns == "keypoints" else []))
     for place, entry in enumerate(test):
         at = f"{path}: categories[{place}]: id {entry['id']}"
         if (own := learnt.get(entry["id"])) is None:
-            raise DataTorn(f"{at} ({entry.get('name')}) is no category of train")
+            raise DataTorn(f"{at} ({entry.get('name')}) is not a category of the train part")
         for key in keys:
             if entry.get(key) != own.get(key):
-                raise DataTorn(f"{at} has {key} {entry.get(key)!r}, in train {own.get(key)!r}")
+                raise DataTorn(
+                    f"{at} has {key} {entry.get(key)!r}, but in the train part it "
+                    f"is {own.get(key)!r}"
+                )
 
 
 def read_annotations(path: Path, learns: Learnt) -> CocoEntry:
@@ -86,10 +92,10 @@ def read_annotations(path: Path, learns: Learnt) -> CocoEntry:
     try:
         truth = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as fault:
-        raise DataTorn(f"{path}: cannot be read as JSON: {fault}") from fault
+        raise DataTorn(f"{path}: the file cannot be read as JSON: {fault}") from fault
     lists = ("images", "annotations", "categories")
     if not isinstance(truth, dict) or not all(isinstance(truth.get(k), list) for k in lists):
-        raise DataTorn(f"{path}: needs the lists {', '.join(lists)}")
+        raise DataTorn(f"{path}: the file must have the lists {', '.join(lists)}")
     federated = _is_federated(truth)
     points = _points(truth) if learns == "keypoints" else []
     _check(path, truth, "categories", partial(_category_fault, federated, points, learns))
@@ -129,9 +135,9 @@ def _check(
     seen: set[int] = set()
     for place, entry in enumerate(truth[key]):
         if not isinstance(entry, dict) or type(entry.get("id")) is not int:
-            why: str | None = "needs a whole number as id"
+            why: str | None = "the entry needs a whole number as id"
         elif entry["id"] in seen:
-            why = f"the id {entry['id']} stands twice"
+            why = f"the id {entry['id']} is used twice"
         else:
             why = fault(entry)
             seen.add(entry["id"])
@@ -145,13 +151,13 @@ def _category_fault(
     federated: bool, points: list[Any], learns: Learnt, entry: CocoEntry
 ) -> str | None:
     if federated and entry.get("frequency") not in FREQUENCIES:
-        return f"frequency must be r, c or f, as LVIS has it, found {entry.get('frequency')!r}"
+        return f"frequency must be r, c or f, as in LVIS, found {entry.get('frequency')!r}"
     if learns == "keypoints":
         named = all(isinstance(point, str) for point in points)
         if not points or not named or len({*points}) < len(points):
-            return "needs keypoints, a list of different names"
+            return "the category needs a key `keypoints`, a list of different names"
         if entry.get("keypoints") != points:
-            return "its keypoints are not those of the first category"
+            return "the keypoints of this category differ from the keypoints of the first category"
     return None
 
 
@@ -164,9 +170,9 @@ def _image_fault(kinds: Iterable[int] | None, entry: CocoEntry) -> str | None:
     """
     name = entry.get("file_name")
     if not isinstance(name, str) or not name:
-        return "needs a file_name"
+        return "the image needs a file_name"
     if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
-        return f"file_name {name!r} leads out of the folder of images"
+        return f"file_name {name!r} lies outside the folder of images"
     for side in ("width", "height"):
         if type(entry.get(side)) is not int or entry[side] < 1:
             return f"{side} must be a whole number above 0, found {entry.get(side)!r}"
@@ -175,7 +181,7 @@ def _image_fault(kinds: Iterable[int] | None, entry: CocoEntry) -> str | None:
         if kinds is not None and not (
             isinstance(listed, list) and all(type(kind) is int and kind in kinds for kind in listed)
         ):
-            return f"{key} must be a list of ids of categories, as LVIS has it"
+            return f"{key} must be a list of category ids, as in LVIS"
     return None
 
 
@@ -184,7 +190,7 @@ def _object_fault(
 ) -> str | None:
     for key, table, known in (("image_id", "images", images), ("category_id", "categories", kinds)):
         if type(entry.get(key)) is not int or entry[key] not in known:
-            return f"{key} {entry.get(key)!r} is none of {table}"
+            return f"{key} {entry.get(key)!r} is not an id in the list {table}"
     image = images[entry["image_id"]]
     if (why := _box_fault(entry.get("bbox"), image)) is not None:
         return why
@@ -202,7 +208,7 @@ def _box_fault(box: Any, image: CocoEntry) -> str | None:
         return f"bbox must be 4 numbers (left, top, width, height), found {box!r}"
     left, top, width, height = box
     if width < 0 or height < 0:
-        return f"bbox is left, top, width and height, found a side below 0: {box!r}"
+        return f"bbox is left, top, width and height, but a side is below 0: {box!r}"
     across = left < image["width"] and left + width > 0
     down = top < image["height"] and top + height > 0
     if width and height and not (across and down):
@@ -225,17 +231,24 @@ def _mask_fault(found: Any, image: CocoEntry) -> str | None:
         runs = isinstance(found.get("counts"), list | str)
         sides = isinstance(found.get("size"), list) and len(found["size"]) == 2
         if not runs or not sides:
-            return "segmentation needs counts, and a size of 2 numbers"
+            return "segmentation must be polygons, or have counts and a size of 2 numbers"
         if found["size"] != [image["height"], image["width"]]:
             size = f"height {image['height']} and width {image['width']}"
-            return f"size of segmentation is {found['size']}, its image has {size}"
-        return None if _is_rle(found) else "counts of segmentation are not runs of its size"
+            return f"the size of segmentation is {found['size']}, but the image has {size}"
+        return (
+            None
+            if _is_rle(found)
+            else "the counts of segmentation are not run lengths that add up to its size"
+        )
     if not isinstance(found, list) or not found:
-        return "has no segmentation, which detector 'mask-rcnn' needs"
+        return "the object has no segmentation, which detector 'mask-rcnn' needs"
     for polygon in found:
         even = isinstance(polygon, list) and len(polygon) % 2 == 0
         if not even or len(polygon) < LEAST_OF_POLYGON or not all(map(_is_near, polygon)):
-            return f"a polygon of segmentation needs 6, 8, ... numbers of at most {FURTHEST}"
+            return (
+                "a polygon of segmentation needs an even count of 6 or more numbers, each "
+                f"at most {FURTHEST}"
+            )
     return None
 
 
@@ -293,7 +306,7 @@ def _signed(files: PartFiles, truth: CocoEntry) -> Iterator[bytes]:
             size = os.stat(path).st_size
         except (OSError, ValueError) as fault:  # the latter: a name with a zero byte
             where = f"{files.annotations}: images[{place}]"
-            raise DataTorn(f"{where}: there is no file {path}") from fault
+            raise DataTorn(f"{where}: the image file {path} does not exist") from fault
         yield f"{image['file_name']} {size}".encode()
 
 
@@ -308,7 +321,9 @@ def _pixels(folder: Path, images: list[CocoEntry], row: int) -> Pixels:
     if pixels.shape[:2] != (image["height"], image["width"]):
         height, width = pixels.shape[:2]
         told = f"{image['width']} x {image['height']}"
-        raise DataTorn(f"{path}: has {width} x {height} pixels, its annotations say {told}")
+        raise DataTorn(
+            f"{path}: the image has {width} x {height} pixels, but its annotations say {told}"
+        )
     return pixels
 
 

@@ -37,7 +37,7 @@ def opened(path: Path | str) -> Iterator[Image.Image]:
     except Image.DecompressionBombError as fault:
         raise DataTorn(f"{os.fspath(path)}: {_allowed('more pixels')}") from fault
     except Exception as fault:  # decoders raise a dozen kinds
-        raise DataTorn(f"{os.fspath(path)}: not a readable image") from fault
+        raise DataTorn(f"{os.fspath(path)}: the file is not a readable image") from fault
 
 
 def read_image(path: Path | str, side: int | None = None) -> Image.Image:
@@ -95,4 +95,4 @@ def _check_size(path: Path | str, size: tuple[int, int], when: str) -> None:
 
 
 def _allowed(pixels: str) -> str:
-    return f"{pixels}; at most {MOST_PIXELS} in all are decoded"
+    return f"the image has {pixels}, but at most {MOST_PIXELS} are decoded"

@@ -54,7 +54,9 @@ def list_files(folder: Path, classes: Sequence[str]) -> Files:
         paths.extend(class_folder / n for n in kept)
         labels.extend([label] * len(kept))
     if not paths:
-        raise DataMissing(f"{folder}: no images. Put them there as <class>/*.jpg (png, webp).")
+        raise DataMissing(
+            f"{folder}: the folder has no images. Put images there as <class>/*.jpg (png, webp)."
+        )
     return Files(paths, torch.tensor(labels))
 
 
@@ -115,11 +117,11 @@ def _list_both(folder: Path) -> tuple[Files, Files, int]:
         return unlabelled, unlabelled.of(torch.zeros(len(every.paths), dtype=torch.bool)), 0
     classes = class_names(trained)
     for unknown in sorted(set(class_names(held_out)) - set(classes)):
-        raise DataError(f"{held_out / unknown}: no such class in {trained}")
+        raise DataError(f"{held_out / unknown}: {trained} has no folder for this class")
     train, test = list_files(trained, classes), list_files(held_out, classes)
     for part, files in ((trained, train), (held_out, test)):
         for empty in sorted(set(range(len(classes))) - set(files.labels.tolist())):
-            raise DataError(f"{part / classes[empty]}: no images of this class")
+            raise DataError(f"{part / classes[empty]}: the folder of this class has no images")
     return train, test, len(classes)
 
 
@@ -133,7 +135,7 @@ def _signatures(title: str, folder: Path, paths: list[Path]) -> Iterator[bytes]:
         size, crc, mark = 0, 0, ""
         with _read_failures(path):
             if not check_regular(path, LARGEST):
-                raise DataTorn(f"{path}: no longer exists")
+                raise DataTorn(f"{path}: this file no longer exists")
             with path.open("rb") as file:
                 while piece := file.read(PIECE_BYTES):
                     mark = " 16 bits" if size == 0 and is_deep_grey(piece) else mark
@@ -153,12 +155,17 @@ def _read_failures(path: Path) -> Iterator[None]:
     except OSError as fault:
         raise DataTorn(f"{path}: cannot be read ({fault.strerror or fault})") from fault
     except UnicodeError as fault:
-        raise DataTorn(f"{ascii(str(path))[1:-1]}: the name is not UTF-8") from fault
+        raise DataTorn(
+            f"{ascii(str(path))[1:-1]}: the name of this file is not valid UTF-8"
+        ) from fault
 
 
 def _check_size(title: str, size: int) -> None:
     if size > LARGEST:
-        limit = f"more than the {LARGEST / 1e9:g} GB that are kept in memory"
+        limit = (
+            f"the images take more than the {LARGEST / 1000000000.0:g} GB that may be "
+            "kept in memory"
+        )
         raise DataError(f"{title}: {limit}. Store fewer or smaller images.")
 
 

@@ -53,13 +53,17 @@ def listed_rows(names: Sequence[str], path: Path) -> Rows:
     listed = set(wanted)
     if len(listed) != len(wanted) or not wanted:
         raise DataFailure(
-            f"{path}: lists {len(wanted)} names, but only {len(listed)} different ones"
+            f"{path}: the file lists {len(wanted)} names, but only {len(listed)} of "
+            "them are different"
         )
     rows = np.array([row for row, name in enumerate(names) if name in listed], dtype=np.int64)
     if len(rows) != len(listed):
         strange = sorted(listed - set(names))
         shown = ", ".join(ascii(name)[1:-1] for name in strange[:SHOWN])
-        raise DataFailure(f"{path}: {len(strange)} names are of no training image, such as {shown}")
+        raise DataFailure(
+            f"{path}: {len(strange)} of the listed names do not belong to a training "
+            f"image, such as {shown}"
+        )
     return rows
 
 

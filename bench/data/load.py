@@ -48,7 +48,9 @@ def load_images(name: str, root: Path) -> Images:
         return load_digits()
     if loader == "torchvision":
         return load_torchvision(name, root)
-    raise ValueError(f"{name} does not fit in memory; use load_files of bench.data.streaming")
+    raise ValueError(
+        f"the data set {name} does not fit in memory; use load_files of bench.data.streaming"
+    )
 
 
 def download(name: str, root: Path) -> None:
@@ -107,9 +109,11 @@ def fetch(archive: Archive) -> None:
     path = archive.path
     if path.is_file():
         if md5_of(path) == archive.md5:
-            tell(f"{archive.name}: found {path}, its MD5 is right")
+            tell(f"{archive.name}: found {path}, and its MD5 is correct")
             return
-        tell(f"{archive.name}: {path} has another MD5 than {archive.md5}; it is fetched again")
+        tell(
+            f"{archive.name}: the MD5 of {path} is not {archive.md5}; the file is downloaded again"
+        )
     tell(
         f"{archive.name}: fetching {archive.url} to {path} "
         f"(given up after {TIMEOUT_S:g} s without a byte)"
@@ -121,8 +125,8 @@ def fetch(archive: Archive) -> None:
             torch.hub.download_url_to_file(archive.url, str(partial))
         if (digest := md5_of(partial)) != archive.md5:
             raise DataError(
-                f"{archive.name}: what {archive.url} gave has MD5 {digest}, not {archive.md5}. "
-                f"{archive.by_hand}."
+                f"{archive.name}: the file downloaded from {archive.url} has MD5 {digest}, "
+                f"not {archive.md5}. {archive.by_hand}."
             )
         os.replace(partial, path)
     except (OSError, http.client.HTTPException, ValueError) as fault:
@@ -165,7 +169,7 @@ def load_torchvision(name: str, root: Path) -> Images:
     except RuntimeError as fault:
         torn = _first_torn(source, root) or root / str(source.base_folder)
         remedy = f"'bench datasets --get {name}' fetches it again"
-        raise DataTorn(f"{torn}: missing or damaged. {remedy}.") from fault
+        raise DataTorn(f"{torn}: this file is missing or damaged. {remedy}.") from fault
     return Images(
         name=name,
         classes=info.classes,
@@ -202,7 +206,7 @@ def download_torchvision(name: str, root: Path) -> None:
     except (OSError, RuntimeError, EOFError) as fault:
         raise DataError(f"{path}: cannot be unpacked ({' '.join(str(fault).split())})") from fault
     if (torn := _first_torn(source, root)) is not None:
-        raise DataTorn(f"{torn}: missing or damaged after unpacking")
+        raise DataTorn(f"{torn}: this file is missing or damaged after unpacking")
 
 
 def _source(name: str) -> Any:

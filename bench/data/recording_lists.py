@@ -39,7 +39,9 @@ def check_recordings(name: str, root: Path) -> None:
     wanted = [KNOWN[name].mark] if name in KNOWN else [TABLE, "train"]
     if not any((folder / mark).exists() for mark in wanted):
         rule = f"needs {KNOWN[name].where}" if name in KNOWN else f"needs {WHERE}"
-        raise DataMissing(f"{name}: no recordings in {folder}: {rule}; docs/how-to/speech.md.")
+        raise DataMissing(
+            f"{name}: {folder} has no recordings; it {rule}; see docs/how-to/speech.md."
+        )
 
 
 def recording_sets(root: Path) -> dict[str, bool]:
@@ -75,15 +77,20 @@ def list_recordings(name: str, root: Path) -> list[ListedRecording]:
     else:
         rows = list(_with_one_spelling(_of_folders(folder)))
     if not any(row.part == "train" for row in rows):
-        raise DataMissing(f"{name}: no training recordings in {folder}.")
+        raise DataMissing(f"{name}: {folder} has no training recordings.")
     for task in TASKS:
         known = {getattr(row, task) for row in rows if row.part == "train"}
         for row in rows:
             if getattr(row, task) not in known:
                 label = getattr(row, task) or "(none)"
-                why = f"{row.path}: {task} {label} is in the test part alone"
+                why = (
+                    f"{row.path}: the {task} {label} occurs only in the test part, not in the "
+                    "train part"
+                )
                 if task == "speaker" and row.word:
-                    why += f"; to test words on new speakers, leave the column out of {TABLE}"
+                    why += (
+                        f"; to test words on new speakers, remove the column `speaker` from {TABLE}"
+                    )
                 raise DataError(why)
     return rows
 
@@ -106,9 +113,12 @@ def _of_folders(folder: Path) -> Iterator[ListedRecording]:
     for part in PARTS:
         for path in _files(folder / part, "**/*", ENDINGS + OTHER_ENDINGS):
             if path.suffix.lower() in OTHER_ENDINGS:
-                raise DataTorn(f"{path}: only WAV and FLAC are read")
+                raise DataTorn(f"{path}: only WAV and FLAC files can be read")
             if len(path.relative_to(folder / part).parts) != 2:
-                raise DataTorn(f"{path}: needs the place {part}/<word>/<file>, or a {TABLE}")
+                raise DataTorn(
+                    f"{path}: recordings must be placed as {part}/<word>/<file>, or listed in a "
+                    f"file {TABLE}"
+                )
             yield ListedRecording(path, part, word=path.parent.name)
 
 
@@ -125,8 +135,9 @@ def _with_one_spelling(rows: Iterable[ListedRecording]) -> Iterator[ListedRecord
             other = first.setdefault((task, " ".join(label.casefold().split())), row)
             if (spelt := getattr(other, task)) != label:
                 raise DataTorn(
-                    f"{row.path}: {task} {label!r} and {spelt!r} of {other.path} differ in case or "
-                    "spaces alone; write both alike, or more unlike"
+                    f"{row.path}: the {task} {label!r} and {spelt!r} of "
+                    f"{other.path} differ only in case or spaces; write both in "
+                    "the same way, or choose different names"
                 )
         yield row
 
@@ -138,19 +149,19 @@ def _of_table(folder: Path, table: Path) -> Iterator[ListedRecording]:
         name, part = cells["file"] or "", cells["part"]
         pure = PurePosixPath(name)
         if not name or pure.is_absolute() or ".." in pure.parts:
-            raise DataTorn(f"{table}: line {line}: file {name!r} must lie below {folder}")
+            raise DataTorn(f"{table}: line {line}: the file {name!r} must lie below {folder}")
         if pure in seen:
-            raise DataTorn(f"{table}: line {line}: file {name!r} stands twice")
+            raise DataTorn(f"{table}: line {line}: the file {name!r} is listed twice")
         if part not in PARTS:
             raise DataTorn(f"{table}: line {line}: part must be train or test, found {part!r}")
         labels = {task: cells[task] for task in TASKS if task in cells}
         for task, label in labels.items():
             if not label.strip():
-                raise DataTorn(f"{table}: line {line}: no {task}")
+                raise DataTorn(f"{table}: line {line}: the {task} is missing")
         seen.add(pure)
         yield ListedRecording(folder / name, part, **labels)
     if not seen:
-        raise DataTorn(f"{table}: has no row below its head")
+        raise DataTorn(f"{table}: the table has no rows")
 
 
 def _csv(path: Path, only: Sequence[str] = ()) -> Iterator[tuple[int, dict[str, str]]]:
@@ -171,17 +182,20 @@ def _csv(path: Path, only: Sequence[str] = ()) -> Iterator[tuple[int, dict[str, 
                 raise DataTorn(f"{path}: {why}")
             for cells in reader:
                 if None in cells or None in cells.values():
-                    raise DataTorn(f"{path}: line {reader.line_num}: not as many cells as heads")
+                    raise DataTorn(
+                        f"{path}: line {reader.line_num}: the row does not have as many fields as "
+                        "the header"
+                    )
                 yield reader.line_num, cells
     except (OSError, ValueError, csv.Error) as fault:
-        raise DataTorn(f"{path}: cannot be read as a table: {fault}") from fault
+        raise DataTorn(f"{path}: the file cannot be read as a table: {fault}") from fault
 
 
 def _head_fault(heads: Sequence[str], only: Sequence[str]) -> str | None:
     """Return what is wrong with the names of columns."""
     if twice := [name for name in heads if heads.count(name) > 1]:
-        return f"the column {twice[0]!r} stands twice"
-    needs = "needs the columns file, part, and speaker, word or both"
+        return f"the column {twice[0]!r} is given twice"
+    needs = "the table must have the columns file, part, and speaker, word or both"
     if lost := [name for name in only[:2] if name not in heads]:
         return f"{needs}; there is no column {lost[0]!r}"
     if strays := [name for name in heads if only and name not in only]:
@@ -193,7 +207,7 @@ def _fsdd(folder: Path) -> Iterator[ListedRecording]:
     """Yield the Free Spoken Digit Dataset: recordings 0 to 4 of a digit are its test part."""
     for path in _files(folder, "recordings/*"):
         if (name := re.fullmatch(r"(\d)_(\w+)_(\d+)", path.stem)) is None:
-            raise DataTorn(f"{path}: the name is not <digit>_<speaker>_<index>")
+            raise DataTorn(f"{path}: the name of the file must be <digit>_<speaker>_<index>")
         digit, speaker, index = name.groups()
         yield ListedRecording(path, "test" if int(index) < 5 else "train", speaker, digit)
 
@@ -230,7 +244,7 @@ def _text(path: Path) -> str:
     try:
         return path.read_text("utf-8")
     except (OSError, ValueError) as fault:
-        raise DataTorn(f"{path}: cannot be read: {fault}") from fault
+        raise DataTorn(f"{path}: the file cannot be read: {fault}") from fault
 
 
 class _Corpus(NamedTuple):

@@ -146,7 +146,7 @@ def _size(path: Path) -> int:
         return path.stat().st_size
     except (OSError, ValueError) as fault:  # the latter: a name with a zero byte
         why = getattr(fault, "strerror", None) or fault
-        raise DataTorn(f"{path}: cannot be read ({why})") from fault
+        raise DataTorn(f"{path}: the file cannot be read ({why})") from fault
 
 
 def _bytes(path: Path) -> bytes:
@@ -180,21 +180,28 @@ def _wave(content: bytes, path: Path, sample_rate: int, least: int) -> Wave:
             samples = file.read(dtype="float32", always_2d=True) if form in FORMATS else None
     except Exception as fault:  # libsndfile's and Python's own
         why = str(fault).rpartition(": ")[2].rstrip(".")  # without the name of a buffer
-        raise DataTorn(f"{path}: not a readable recording ({why})") from fault
+        raise DataTorn(f"{path}: the file is not a readable recording ({why})") from fault
     if samples is None:
-        raise DataTorn(f"{path}: holds {form}; only WAV and FLAC are read")
+        raise DataTorn(f"{path}: the file holds {form}, but only WAV and FLAC can be read")
     if _is_cut(content):
-        raise DataTorn(f"{path}: is cut off: its head says that more samples follow")
+        raise DataTorn(f"{path}: the file is cut off; its header announces more samples")
     if not RATES[0] <= rate <= RATES[1]:
-        raise DataTorn(f"{path}: {rate} Hz; {RATES[0]} to {RATES[1]} are allowed")
+        raise DataTorn(
+            f"{path}: the sampling rate is {rate} Hz, but must be {RATES[0]} to {RATES[1]} Hz"
+        )
     if not np.isfinite(samples).all() or np.abs(samples).max(initial=0.0) > LOUDEST:
-        raise DataTorn(f"{path}: holds samples that are not finite, or louder than {LOUDEST:g}")
+        raise DataTorn(
+            f"{path}: the file holds samples that are not finite, or of magnitude above {LOUDEST:g}"
+        )
     wave = samples.mean(axis=1, dtype=np.float64)
     if rate != sample_rate and len(wave):
         divisor = math.gcd(rate, sample_rate)
         wave = resample_poly(wave, sample_rate // divisor, rate // divisor)
     if len(wave) < least:
-        raise DataTorn(f"{path}: {len(wave)} samples at {sample_rate} Hz; at least {least} needed")
+        raise DataTorn(
+            f"{path}: the recording has {len(wave)} samples at {sample_rate} Hz, but at "
+            f"least {least} are needed"
+        )
     return normalised(wave)
 
 

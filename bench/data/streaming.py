@@ -73,9 +73,9 @@ def _size_of(path: Path) -> int:
     try:
         status = path.stat()
     except OSError as fault:
-        raise DataTorn(f"{path}: cannot be read ({fault.strerror or fault})") from fault
+        raise DataTorn(f"{path}: the file cannot be read ({fault.strerror or fault})") from fault
     if not stat.S_ISREG(status.st_mode):
-        raise DataTorn(f"{path}: is not a regular file")
+        raise DataTorn(f"{path}: this is not a regular file")
     return status.st_size
 
 
@@ -90,8 +90,8 @@ def _classes(name: str, folder: Path) -> list[str]:
     for part in ("train", "val"):
         have = len(set(wanted) & set(class_names(folder / part)))
         if have != count:
-            counts = f"{have} of the {count} classes of {name}"
-            raise DataTorn(f"{folder / part}: {counts}. It must hold them as {WHERE}.")
+            counts = f"the folder has {have} of the {count} classes of {name}"
+            raise DataTorn(f"{folder / part}: {counts}. It must hold all classes as {WHERE}.")
     return wanted
 
 

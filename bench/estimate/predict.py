@@ -24,7 +24,7 @@ from bench.text import counted
 ON_ENCODERS = frozenset({"pretrain", "finetune", "detection", "tsne"})
 """Experiments that predict each other's times, because they train the same encoders."""
 EVALUATIONS = ("linear", "few_shot", "test_warp")
-NO_CELL = "nothing comparable has run"
+NO_CELL = "no similar cell has run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class SecondsTable:
             if len(found) == len(parts):
                 seconds = [seconds for seconds, _, _ in found]
                 _, source, message = found[-1]
-                where = f" on another machine ({machine or 'unnamed'})" if i else ""
+                where = f" on a different machine ({machine or 'unnamed'})" if i else ""
                 return CellPrediction(
                     cell, training, sum(seconds[1:]), seconds[0], source, message + where,
                     is_near=not i, **peaks,

@@ -37,7 +37,8 @@ class Features:
         (n, d), (m, _) = (*shapes[0], 0)[:2], (*shapes[2], 0)[:2]
         if shapes != [(n, d), (n,), (m, d), (m,)] or n * m * d == 0:
             raise ValueError(
-                f"needs shapes (n, D), (n,), (m, D) and (m,), none of them 0, found {shapes}"
+                "the features and labels must have shapes (n, D), (n,), (m, D) and (m,), "
+                f"all above 0, found {shapes}"
             )
 
 
@@ -123,7 +124,7 @@ def normaliser(train_nD: Tensor, how: str) -> Callable[[Tensor], Tensor]:
         return lambda x_BD: (x_BD - mean) / std
     if how == "none":
         return lambda x_BD: x_BD
-    raise ValueError(f"features are normalised by none, l2 or standardise, found {how}")
+    raise ValueError(f"features can be normalised by none, l2 or standardise, found {how!r}")
 
 
 IMAGES_A_BLOCK = 4096  # whose distances to all classes are held at once
@@ -145,12 +146,13 @@ def class_separation(x_mD: Tensor, labels_m: Tensor) -> float:
     """
     if x_mD.ndim != 2 or labels_m.shape != x_mD.shape[:1]:
         raise ValueError(
-            f"needs shapes (m, D) and (m,), found {tuple(x_mD.shape)} and {tuple(labels_m.shape)}"
+            "the features and labels must have shapes (m, D) and (m,), found "
+            f"{tuple(x_mD.shape)} and {tuple(labels_m.shape)}"
         )
     _, own_m = labels_m.unique(return_inverse=True)
     count_C = own_m.bincount()
     if len(count_C) < 2:
-        raise ValueError(f"needs two classes or more, found {len(count_C)}")
+        raise ValueError(f"the labels must have two classes or more, found {len(count_C)}")
     sum_CD = torch.zeros(len(count_C), x_mD.shape[1], dtype=x_mD.dtype, device=x_mD.device)
     mean_CD = sum_CD.index_add(0, own_m, x_mD) / count_C[:, None]
     shares = [

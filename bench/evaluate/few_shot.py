@@ -62,7 +62,7 @@ def _drawn(
     for c, images in enumerate(of_class):
         if len(images) < labels_a_class:
             raise ValueError(
-                f"labels_a_class is {labels_a_class}, but class {c} has {len(images)} images"
+                f"labels_a_class is {labels_a_class}, but class {c} has only {len(images)} images"
             )
     chosen = [generator.choice(images, labels_a_class, replace=False) for images in of_class]
     index = torch.from_numpy(np.concatenate(chosen)).to(features.train.device)

@@ -69,13 +69,15 @@ def drawn_rows(
         DataFailure: a class has too few recordings, or there is only one class.
     """
     if classes < 2:
-        raise DataFailure(f"a classifier needs two classes, found {classes}")
+        raise DataFailure(f"a classifier needs at least two classes, found {classes}")
     if labels_per_class is None:
         return [list(range(len(labels_n)))]
     of_class = [np.flatnonzero(labels_n.numpy() == c) for c in range(classes)]
     fewest = min(map(len, of_class))
     if fewest < labels_per_class:
-        raise DataFailure(f"labels_per_class {labels_per_class}: a class has {fewest} recordings")
+        raise DataFailure(
+            f"labels_per_class is {labels_per_class}, but a class has only {fewest} recordings"
+        )
     return [
         np.concatenate(
             [generator.choice(rows, labels_per_class, replace=False) for rows in of_class]

@@ -79,7 +79,10 @@ def linear_top1(
     """
     check_labels(features, classes)
     if (shown is None) != (protocol.shown == "image"):
-        raise ValueError(f"the protocol shows {protocol.shown}: give `shown` for all but 'image'")
+        raise ValueError(
+            f"the protocol trains on {protocol.shown!r}: the argument `shown` must be "
+            "given, except with 'image'"
+        )
     if protocol.optimizer == "lbfgs":
         (scores,) = logistic_scores(
             [features],

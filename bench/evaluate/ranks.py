@@ -57,7 +57,9 @@ def lidar(x_NQD: Tensor) -> float:
     """
     check_features(x_NQD, 3)
     if min(x_NQD.shape[:2]) < 2:
-        raise ValueError(f"needs two images and two views or more, found {tuple(x_NQD.shape)}")
+        raise ValueError(
+            f"at least two images and two views are needed, found shape {tuple(x_NQD.shape)}"
+        )
     x_NQD = x_NQD.double()
     mean_ND = x_NQD.mean(dim=1)
     aside_MD = (x_NQD - mean_ND[:, None]).flatten(0, 1)
@@ -71,7 +73,7 @@ def lidar(x_NQD: Tensor) -> float:
 def check_features(x: Tensor, axes: int) -> None:
     """Raise ValueError unless the features are non-empty and have this number of axes."""
     if x.ndim != axes or not x.numel():
-        raise ValueError(f"needs features of {axes} axes, found shape {tuple(x.shape)}")
+        raise ValueError(f"the features must have {axes} axes, found shape {tuple(x.shape)}")
 
 
 def _covariance(x_ND: Tensor) -> Tensor:

@@ -61,7 +61,7 @@ class Ranks:
             ValueError: the number of rows is not divisible by the number of ranks.
         """
         if rows % self.world_size:
-            raise ValueError(f"{rows} rows do not divide among {self.world_size} ranks")
+            raise ValueError(f"{rows} rows cannot be divided evenly among {self.world_size} ranks")
         size = rows // self.world_size
         return slice(self.rank * size, (self.rank + 1) * size)
 
@@ -273,7 +273,7 @@ def joined(place: ProcessPlace, device: str) -> Iterator[Ranks]:
     kinds = alone.hear_all(device)
     if len(set(kinds)) > 1:
         lacking = ", ".join(str(i) for i, kind in enumerate(kinds) if kind == "cpu")
-        raise LaunchError(f"ranks without a GPU while others have one: {lacking}")
+        raise LaunchError(f"some ranks have a GPU, but these ranks have none: {lacking}")
     if device == "cpu":
         yield alone
     else:
@@ -316,9 +316,9 @@ def agreed(
         request = (MAKE_WAY if warned() else STOP) if asked() else GO_ON
         strongest = ranks.greatest(GIVE_UP if fault else request)
         if strongest == GIVE_UP:
-            raise fault or CellFailure("another rank gave the training up")
+            raise fault or CellFailure("a different rank has given up the training")
         if strongest == MAKE_WAY:
-            raise Preempted("a rank was warned")
+            raise Preempted("the job scheduler warned a rank that its time ends")
         if strongest == STOP:
             raise Interrupted("told to stop")
 

@@ -78,12 +78,15 @@ class TrainedFolder(CellFolder):
         try:
             record = read_record(path, EvaluationRecord, "an evaluation")
         except Damaged as fault:
-            warn(f"{fault}; the evaluation will be repeated")
+            warn(f"{fault}; the evaluation will be computed again")
             return None
         if record is None:
             return None
         if (record["evaluation"], record["protocol"]) != (name, cell.evaluation(name)):
-            warn(f"{path}: its name is that of another evaluation; the evaluation will be repeated")
+            warn(
+                f"{path}: the name of this file belongs to a different evaluation; the "
+                "evaluation will be computed again"
+            )
             return None
         metrics: dict[str, float] = record["metrics"]
         asked = KINDS[name].metrics if KINDS[name].is_asked_by(cell) else ()

@@ -66,26 +66,35 @@ class Evaluator:
         if isinstance(cell, Pretrain) and cell.evaluated_on == NOWHERE:
             return None
         if not self.classes and isinstance(cell, Evaluated | FineTune | TSNE):
-            need = f"{cell.experiment} needs them"
+            need = f"the experiment {cell.experiment} needs classes"
             if isinstance(cell, Pretrain):
-                need = "evaluated_on names a labelled data set, or none, which skips evaluations"
-            return DataFailure(f"{cell.dataset}: the images have no classes; {need}")
+                need = (
+                    "set evaluated_on to a labelled data set, or to 'none', which skips all "
+                    "evaluations"
+                )
+            return DataFailure(f"the images of {cell.dataset} have no classes; {need}")
         if not isinstance(cell, Evaluated):
             return None
         labels = self.source.labels["train"]
         counts = torch.bincount(labels[labels >= 0].cpu(), minlength=self.classes)
         there = int(counts.sum())
         if cell.knn_k > there:
-            return DataFailure(f"knn_k {cell.knn_k}: there are {there} labelled training images")
+            return DataFailure(
+                f"knn_k is {cell.knn_k}, but there are only {there} labelled training images"
+            )
         if len(self.source.labels["test"].unique()) < LEAST_CLASSES:
             name = getattr(cell, "evaluated_on", None) or cell.dataset
-            return DataFailure(f"{name}: its test images are of one class; two are needed")
+            return DataFailure(
+                f"{name}: the test images have only one class, but at least two are needed"
+            )
         wanted = cell.weights_K if isinstance(cell, Pretrain) else None
         if wanted is not None and wanted > len(labels):
-            return DataFailure(f"weights_K {wanted}: there are {len(labels)} images")
+            return DataFailure(f"weights_K is {wanted}, but there are only {len(labels)} images")
         least = int(counts.min())
         if cell.few_shot is not None and cell.few_shot > least:
-            return DataFailure(f"few_shot {cell.few_shot}: a class has {least} labelled images")
+            return DataFailure(
+                f"few_shot is {cell.few_shot}, but a class has only {least} labelled images"
+            )
         return None
 
     def watch(self, cell: Pretrain, online: nn.Module) -> dict[str, float]:
@@ -136,7 +145,8 @@ class Evaluator:
         metrics, declared = _EVALUATIONS[name](self, cell, online), EVALUATIONS[name].metrics
         if metrics.keys() != set(declared):
             raise CellFailure(
-                f"evaluation {name} gives {', '.join(metrics)}, but declares {', '.join(declared)}"
+                f"evaluation {name} returns the metrics {', '.join(metrics)}, but declares "
+                f"{', '.join(declared)}"
             )
         return metrics
 

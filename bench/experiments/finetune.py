@@ -49,12 +49,17 @@ def labelled_rows(cell: FineTune, source: ImageSource) -> Rows:
         DataFailure: images have no classes, or a published list is missing or names unknown images.
     """
     if not source.meta.classes:
-        raise DataFailure(f"{cell.dataset}: the images have no classes; finetune needs them")
+        raise DataFailure(
+            f"the images of {cell.dataset} have no classes, which the experiment finetune needs"
+        )
     if cell.labelled == "stratified":
         labels = source.labels["train"].cpu().numpy()
         return stratified_rows(labels, cell.label_fraction, cell.seed)
     if not isinstance(source, OnDisk):
-        raise DataFailure(f"labelled 'published': {cell.dataset} has no file names")
+        raise DataFailure(
+            "labelled 'published' needs the file names of the images, but "
+            f"{cell.dataset} has no file names"
+        )
     paths = source.paths["train"]
     path = published_list(paths[0].parents[2], cell.label_fraction)
     return listed_rows([image.name for image in paths], path)

@@ -58,12 +58,14 @@ def encoder_of_cell(
     """
     cell = trained_cell(name, results)
     if cell.training_id is None:
-        raise BenchError(f"cell {name} is of experiment {cell.experiment}, which keeps no encoder")
+        raise BenchError(
+            f"cell {name} belongs to experiment {cell.experiment}, which stores no encoder"
+        )
     home = TrainedFolder(results / TRAINED / cell.training_id)
     if not home.is_done:
         raise StoreError(
-            f"{results}: holds the numbers of cell {name}, not its encoder; {command(cell)} "
-            "trains it"
+            f"{results}: this folder holds the numbers of cell {name}, but not its "
+            f"encoder; {command(cell)} trains the encoder"
         )
     if (why := damage_of(home, whole=True)) is not None:
         raise StoreError(why)
@@ -83,17 +85,21 @@ def trained_cell(name: str, results: Path) -> EncoderCell:
         if not fields:
             continue
         if not issubclass(kind, EncoderCell):
-            raise BenchError(f"cell {name} is of experiment {experiment}, which keeps no encoder")
+            raise BenchError(
+                f"cell {name} belongs to experiment {experiment}, which stores no encoder"
+            )
         try:
             cell = kind.model_validate(fields)
         except ValidationError:
             version = fields.get("version")
             raise BenchError(
-                f"cell {name} is of {experiment} version {version}; this code has version "
-                f"{kind.model_fields['version'].default}"
+                f"cell {name} was computed by version {version} of experiment {experiment}, "
+                f"but this code has version {kind.model_fields['version'].default}"
             ) from None
         return cell
-    raise BenchError(f"{results}: no cell {name!r}; the column `cell` of bench.load lists them")
+    raise BenchError(
+        f"{results}: there is no cell {name!r}; the column `cell` of bench.load lists all"
+    )
 
 
 def network_of(cell: EncoderCell, home: TrainedFolder) -> Online:
@@ -142,7 +148,7 @@ def export_encoders(cells: Sequence[Cell], store: Store, folder: Path, data: Pat
         if not home.is_done:
             continue
         if (why := damage_of(home, whole=True)) is not None:
-            warn(f"{why}; it is left out")
+            warn(f"{why}; this encoder is left out")
             continue
         preprocess = preprocessing_of(sharing[0].trained, data)
         configs.append(_write(sharing, home, folder / name, preprocess))
@@ -220,7 +226,7 @@ def encoder_of_export(folder: Path) -> LoadedEncoder:
         }
         preprocess = Preprocessing(**given)
     except (AssertionError, KeyError, TypeError, ValidationError) as fault:
-        why = "is not the config of an encoder that this version of bench exports"
+        why = "this is not the config.json of an encoder exported by this version of bench"
         raise StoreError(f"{folder / CONFIG}: {why}") from fault
     online = Online(cell.trained)
     for name, part in ((MODEL, online.backbone), (PROJECTOR, online.projector)):
@@ -228,6 +234,9 @@ def encoder_of_export(folder: Path) -> LoadedEncoder:
             part.load_state_dict(load((folder / name).read_bytes()))
         except Exception as fault:  # of files that are not there, torn, or of another network
             why = str(fault).strip().partition("\n")[0]
-            raise StoreError(f"{folder / name}: holds no such weights ({why})") from fault
+            raise StoreError(
+                f"{folder / name}: this file does not hold the weights that config.json "
+                f"describes ({why})"
+            ) from fault
     encoder = with_feature_dim(encoder_of(cell.features, online.eval()), cell)
     return LoadedEncoder(encoder, preprocess)

@@ -40,10 +40,13 @@ def try_loss(cell: Pretrain) -> None:
     if not finite:
         raise CellFailure(f"{code}: {who} is not finite on random unit vectors")
     if not same:
-        raise CellFailure(f"{code}: two calls give different values: draw with `generator`")
+        raise CellFailure(
+            f"{code}: two calls with the same arguments give different values; draw "
+            "random numbers only with `generator`"
+        )
     _check_unchanged(code, _given_of(pair), _given_of(_random_pair(cell)))
     if not first_N.requires_grad:
-        raise CellFailure(f"{code}: {who} has no gradient in its arguments")
+        raise CellFailure(f"{code}: {who} has no gradient with respect to its arguments")
     with faults_of(code):
         first_N.sum().backward()
     if not _all_finite([pair.query_ND, pair.key_ND]):
@@ -66,7 +69,10 @@ def try_method(cell: Pretrain) -> None:
     if not loss.isfinite():
         raise CellFailure(f"{code}: the loss is not finite on random images")
     if not torch.equal(loss, again.loss(0)):
-        raise CellFailure(f"{code}: two trainings differ: draw with torch alone, which is seeded")
+        raise CellFailure(
+            f"{code}: two trainings with one seed differ; draw random numbers only with "
+            "torch, which is seeded"
+        )
     if not loss.requires_grad:
         raise CellFailure(f"{code}: the loss has no gradient in the network")
     with faults_of(first.method.file.code):
@@ -81,8 +87,8 @@ def try_method(cell: Pretrain) -> None:
         restored.method.module.load_state_dict(first.method.module.state_dict())
     if not torch.equal(first.loss(1), restored.loss(1)):
         raise CellFailure(
-            f"{code}: a training that is resumed would differ: keep what changes in buffers "
-            "(register_buffer) or parameters"
+            f"{code}: a resumed training would differ from an uninterrupted one; keep "
+            "all changing state in buffers (register_buffer) or parameters"
         )
 
 
@@ -98,8 +104,13 @@ def try_metrics(cell: EncoderCell) -> None:
             metric = OwnMetric(cell, setting)
             given = _random_features(cell)
             if metric(given) != metric(_random_features(cell)):
-                told = "; draw with `generator`" if setting == "evaluate" else ""
-                raise CellFailure(f"{metric.file.path}: two calls give different values{told}")
+                told = (
+                    "; draw random numbers only with `generator`" if setting == "evaluate" else ""
+                )
+                raise CellFailure(
+                    f"{metric.file.path}: two calls with the same arguments give different "
+                    f"values{told}"
+                )
             _check_unchanged(metric.file.path, given, _random_features(cell))
 
 
@@ -113,7 +124,9 @@ def _check_unchanged(code: Path, given: Mapping[str, object], fresh: Mapping[str
         if isinstance(value, torch.Tensor) and not torch.equal(
             value, cast(torch.Tensor, fresh[name])
         ):
-            raise CellFailure(f"{code}: changes {name} in place; change a copy: {name}.clone()")
+            raise CellFailure(
+                f"{code}: the code changes {name} in place; change a copy instead: {name}.clone()"
+            )
 
 
 def try_network(cell: EncoderCell) -> None:

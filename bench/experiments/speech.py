@@ -95,7 +95,7 @@ def accuracies(cell: AnySpeech, corpora: dict[str, Corpus], hear: Pooled) -> dic
         if task not in corpus.classes:
             continue
         if not len(corpus.test.waves):
-            raise DataFailure(f"{corpus.name}: no test recordings")
+            raise DataFailure(f"{corpus.name}: the data set has no test recordings")
         labels_n = corpus.train.labels[task]
         draws = drawn_rows(
             labels_n,

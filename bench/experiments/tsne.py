@@ -41,7 +41,7 @@ def tsne(x_mD: Array, *, perplexity: float, seed: int) -> tuple[Array, float]:
         ValueError: the perplexity is not below the number of points.
     """
     if perplexity >= len(x_mD):
-        raise ValueError(f"perplexity {perplexity:g}: needs more points, found {len(x_mD)}")
+        raise ValueError(f"perplexity {perplexity:g} needs more points than the {len(x_mD)} given")
     method = manifold.TSNE(perplexity=perplexity, init="pca", random_state=seed)
     points = method.fit_transform(np.asarray(x_mD, dtype=np.float32))
     return np.asarray(points, dtype=np.float32), float(method.kl_divergence_)
@@ -69,7 +69,9 @@ def _mapped(cell: TSNE, shared: SharedTraining, online: Online) -> Outcome:
     draw = stream(cell.seed, Purpose.EVALUATE, 20)
     rows = np.sort(draw.permutation(len(unit))[: cell.images])
     if cell.perplexity >= len(rows):
-        return DataFailure(f"perplexity {cell.perplexity:g}: there are {len(rows)} test images")
+        return DataFailure(
+            f"perplexity is {cell.perplexity:g}, which is too large for {len(rows)} test images"
+        )
     points, left = tsne(unit[rows], perplexity=cell.perplexity, seed=int(draw.integers(SEEDS)))
     arrays = {"tsne": points, "label": source.labels["test"].cpu().numpy()[rows]}
     provenance = {"dataset": shared.fingerprint, "trained": shared.home.provenance()}

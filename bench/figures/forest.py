@@ -49,7 +49,10 @@ def draw_overview(found: Sequence[Findings]) -> Canvas | None:
         if {row.unit for row in one.leading} == {POINTS}:
             name = "\n".join(wrap(one.question.question, OVERVIEW_CHARACTERS))
             lines.append((name, one.leading))
-    title = "of each question one effect, published and here, and all by others that count"
+    title = (
+        "for each question: one published effect, one measured here, and all "
+        "effects by others that count"
+    )
     return _drawn(lines, title, OVERVIEW_IN) if lines else None
 
 

@@ -193,7 +193,7 @@ def notes_on(figure: Figure, cells: Sequence[Cell], done: Done, failed: Failed) 
     if reasons:
         of = reasons.total() + len(drawn)
         survivors = any(cell.but_seed in partly for cell, _ in drawn)
-        means = "; a mean there is over the rest" if survivors else ""
+        means = "; means are over the remaining cells" if survivors else ""
         mark = f"{CROSS} " if figure.kind.x == "setting" else ""
         lines = [f"{mark}cells failed: {failed_text(reasons, of)}{means}"]
     others = Counter(why for cell, why in drawn if why and cell.but_seed not in partly)

@@ -40,8 +40,8 @@ def raise_if_disk_failed(fault: Exception, path: Path | None = None) -> None:
     if isinstance(fault, OSError) and fault.errno in DISK:
         where = path or fault.filename or "a file"
         raise DiskFailure(
-            f"{where}: cannot be written ({fault.strerror}); finished cells are kept; free "
-            f"space, then repeat the command"
+            f"{where}: the file cannot be written ({fault.strerror}); finished cells "
+            "are kept; free some space, then repeat the command"
         ) from fault
 
 
@@ -151,7 +151,7 @@ def read_json(path: Path | str, most_bytes: int = MOST_BYTES_OF_JSON) -> Any:
     try:
         return parse_json(content)
     except ValueError as fault:
-        raise Damaged(f"{path}: cannot be read ({fault})") from fault
+        raise Damaged(f"{path}: the file cannot be read ({fault})") from fault
 
 
 def _partial(path: Path) -> Path:

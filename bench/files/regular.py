@@ -30,14 +30,16 @@ def check_regular(path: Path | str, most_bytes: int | None = None) -> os.stat_re
     except OSError as fault:
         absent = isinstance(fault, FileNotFoundError | NotADirectoryError)
         if os.path.islink(path) and (absent or fault.errno == errno.ELOOP):
-            raise Damaged(f"{path}: is a link to nothing") from None
+            raise Damaged(f"{path}: this is a link whose target does not exist") from None
         if absent:
             return None
         raise _unread(path, fault) from fault
     if not stat.S_ISREG(status.st_mode):
-        raise Damaged(f"{path}: is not a regular file")
+        raise Damaged(f"{path}: this is not a regular file")
     if most_bytes is not None and status.st_size > most_bytes:
-        raise Damaged(f"{path}: has {status.st_size} bytes; at most {most_bytes} are allowed")
+        raise Damaged(
+            f"{path}: the file has {status.st_size} bytes, but at most {most_bytes} are allowed"
+        )
     return status
 
 
@@ -117,14 +119,14 @@ def check_zip(path: Path) -> bool:
         with zipfile.ZipFile(path) as packed:
             torn = packed.testzip()
     except Exception as fault:  # zipfile raises many kinds for a torn file
-        raise Damaged(f"{path}: cannot be read ({fault})") from fault
+        raise Damaged(f"{path}: the file cannot be read ({fault})") from fault
     if torn is not None:
-        raise Damaged(f"{path}: cannot be read ({ascii(torn)[1:-1]} in it is damaged)")
+        raise Damaged(f"{path}: the file cannot be read ({ascii(torn)[1:-1]} in it is damaged)")
     return True
 
 
 def _unread(path: Path | str, fault: OSError) -> StoreError:
-    return StoreError(f"{path}: cannot be read ({fault.strerror or fault})")
+    return StoreError(f"{path}: the file cannot be read ({fault.strerror or fault})")
 
 
 def parse_json(content: bytes) -> Any:

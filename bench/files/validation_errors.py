@@ -29,7 +29,7 @@ _RANK = {"extra_forbidden": 0, "finite_number": 1}
 """Kinds of errors that come first, since a misspelt key can make a required key seem missing."""
 _MOST_SHOWN = 100  # characters of a value
 _PLAIN = {
-    "too_short": "is empty; it needs at least one value.",
+    "too_short": "the list is empty; it needs at least one value.",
     "string_too_short": "is empty.",
     "too_long": "has {actual_length} values; at most {max_length} are allowed.",
     "string_too_long": "is text of more than {max_length} characters.",

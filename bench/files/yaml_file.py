@@ -102,17 +102,19 @@ def load_yaml(path: Path, error: type[BenchError], loader: Any = Loader) -> Any:
     except OSError as fault:
         raise error(f"{path}: {fault.strerror or fault}") from fault
     if len(raw) > MAX_BYTES:
-        raise error(f"{path}: {len(raw)} bytes; a YAML file here has at most {MAX_BYTES}")
+        raise error(
+            f"{path}: the file has {len(raw)} bytes, but a YAML file may have at most {MAX_BYTES}"
+        )
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as fault:
-        raise error(f"{path}: byte {fault.start} is not UTF-8") from fault
+        raise error(f"{path}: the file is not valid UTF-8 (byte {fault.start})") from fault
     try:
         return _plain_data(text, loader)
     except yaml.YAMLError as fault:
         raise error(f"{path}: {_one_line(fault)}") from fault
     except (ValueError, RecursionError) as fault:
-        raise error(f"{path}: cannot be read as YAML ({fault})") from fault
+        raise error(f"{path}: the file cannot be read as YAML ({fault})") from fault
 
 
 def _plain_data(text: str, loader: Any) -> Any:

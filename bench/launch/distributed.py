@@ -74,8 +74,8 @@ def gpu_of(position: ProcessPlace, gpus: Sequence[str]) -> str | None:
     if len(gpus) == 1 and not position.meets:  # Slurm has given each task its own
         return gpus[0]
     raise LaunchError(
-        f"rank {position.rank} is number {position.local_rank} of its machine, where {len(gpus)} "
-        "GPUs are visible: start one rank per GPU"
+        f"rank {position.rank} has local rank {position.local_rank}, but its "
+        f"machine has only {len(gpus)} visible GPUs: start one rank per GPU"
     )
 
 
@@ -85,7 +85,7 @@ def _lead(assignment: Assignment, *, ranks: Ranks, device: str) -> None:
         compute_stacks(assignment, partial(_compute, ranks=ranks, device=device), recovers=False)
     except Exception as error:
         cause = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise OutOfStep(f"the ranks are out of step after {cause}") from error
+        raise OutOfStep(f"the ranks can no longer continue together, because of {cause}") from error
 
 
 def _compute(

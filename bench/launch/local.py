@@ -29,7 +29,7 @@ POLL_S = 0.25
 REST = 9  # times as long as a look took: the launcher takes a tenth of a core at most
 STOP_S = 60.0  # for a worker to write its checkpoint, when it is told to stop
 DEATHS_ALLOWED = 5  # of the workers of a slot, in a row, that finish nothing
-STOPPING = "bench: stopping; waiting for the workers (Ctrl-C again: do not wait for them)"
+STOPPING = "bench: stopping; waiting for the workers (press Ctrl-C again to stop without waiting)"
 NO_LIMIT_MIN = 60 * 24 * 365
 
 Worker = submitit.LocalJob[str | None]
@@ -199,7 +199,7 @@ class _Remainder:
                 give_up(cell, self.store, KILLED.format(n), last_line)
         if self.deaths > self.deaths_allowed:
             cause = f"last line of stderr: {last_line}" if last_line else "killed by a signal"
-            raise LaunchError(f"workers keep crashing; {cause} (log: {worker.paths.stderr})")
+            raise LaunchError(f"workers crash repeatedly; {cause} (log: {worker.paths.stderr})")
 
 
 def _sleep(seconds: float, must_stop: Callable[[], bool]) -> None:

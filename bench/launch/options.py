@@ -37,21 +37,26 @@ class RunOptions:
         """Raise a LaunchError if an option is invalid or two exclude each other."""
         if self.executor not in EXECUTORS and self.executor not in (added := added_executors()):
             allowed = choices(self.executor, [*EXECUTORS, *added])
-            raise LaunchError(f"--executor {self.executor}: unknown. {allowed}")
+            raise LaunchError(f"--executor {self.executor}: there is no such executor. {allowed}")
         if self.jobs is not None and (type(self.jobs) is not int or self.jobs < 1):
             raise LaunchError(f"--jobs {self.jobs!r}: expected a whole number of at least 1")
         if self.profile is not None and not self.submits:
-            raise LaunchError("--profile belongs to --executor slurm")
+            raise LaunchError("--profile can be used only with --executor slurm")
         if self.ranks is not None and self.executor != "slurm":
-            raise LaunchError("--ranks belongs to --executor slurm")
+            raise LaunchError("--ranks can be used only with --executor slurm")
         if self.pack is not None:
             if self.pack != "auto" and not (self.pack.isdecimal() and int(self.pack) > 0):
-                raise LaunchError(f"--pack {self.pack}: expected a number of workers, or auto")
+                raise LaunchError(
+                    f"--pack {self.pack}: expected a number of workers, or the word auto"
+                )
             if self.executor == "inline":
-                raise LaunchError("--pack has no meaning with --executor inline: it is one process")
+                raise LaunchError(
+                    "--pack cannot be used with --executor inline, which runs in a single process"
+                )
             if self.executor == "local" and not visible_gpus():
                 raise LaunchError(
-                    "--pack sets the workers per GPU, and there is no GPU here; use --jobs"
+                    "--pack sets the number of workers per GPU, but this machine has no GPU; "
+                    "use --jobs instead"
                 )
 
     def workers(self, jobs: int | None) -> list[str | None]:
@@ -115,8 +120,9 @@ def misfits(cells: Sequence[Cell], store: Store, profile: Profile) -> dict[str, 
     places = ["0" if profile.gpus_per_node else None]
     estimates = predict(cells, store.states(cells), store, places, leave=()).estimates
     return {
-        e.cell.id: f"{e.cell.kind} takes about {e.peak_memory_gb:.3g} GB, and a worker of "
-        f"these jobs has {has_gb:.3g} GB: raise mem_gb or lower --pack"
+        e.cell.id: f"{e.cell.kind} needs about {e.peak_memory_gb:.3g} GB of memory, but each "
+        f"worker of these jobs has only {has_gb:.3g} GB: raise mem_gb or lower "
+        "--pack"
         for e in estimates
         if e.peak_memory_gb is not None and e.peak_memory_gb > has_gb
     }
@@ -125,9 +131,12 @@ def misfits(cells: Sequence[Cell], store: Store, profile: Profile) -> dict[str, 
 def ranks_fault(cell: Cell, ranks: int) -> str | None:
     """Return why this many ranks cannot compute a cell; None if they can."""
     if cell.batch_over_ranks is None:
-        return f"{cell.experiment} runs on one rank, found {ranks}: leave out torchrun or --ranks"
+        return (
+            f"{cell.experiment} can run only on one rank, but {ranks} ranks were "
+            "started: leave out torchrun or --ranks"
+        )
     if cell.batch_over_ranks % ranks:
-        return f"batch_size {cell.batch_over_ranks} does not divide among {ranks} ranks"
+        return f"batch_size {cell.batch_over_ranks} cannot be divided evenly among {ranks} ranks"
     return None
 
 
@@ -149,8 +158,8 @@ def automatic_pack(cells: Sequence[Cell], store: Store) -> int:
         ]
         if not shares:
             raise LaunchError(
-                f"--pack auto: no finished cell of {experiment} says how much of a GPU it needs; "
-                "run some with --pack 1 first, or give a number"
+                f"--pack auto: no finished cell of {experiment} shows how much of a GPU a "
+                "cell needs; run some cells with --pack 1 first, or give a number"
             )
         for fits, busy in shares:
             by_time = 1.0 if busy is None else 1 / max(busy, 0.01)

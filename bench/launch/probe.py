@@ -136,5 +136,5 @@ def probe_unknown(prediction: Prediction, store: Store, data: Path) -> list[str]
             write_probe(store.root, probe(stack, data, gpu, machine))
         except (BenchError, CellFailure, RuntimeError, ValueError, MemoryError) as error:
             lines = str(error).strip().splitlines() or [type(error).__name__]
-            faults.append(f"{kind}: no probe: {lines[0]}")
+            faults.append(f"{kind}: the steps could not be timed: {lines[0]}")
     return faults

@@ -166,7 +166,7 @@ def standing_text(standing: Standing, left_s: float | None = None) -> str:
         return "trained, evaluating"
     at = standing.step if standing.epoch is None else standing.epoch
     if at is None:
-        return "no measurement yet"
+        return "nothing measured yet"
     unit = "step" if standing.epoch is None else "epoch"
     parts = [f"{unit} {at:g}" + (f" of {standing.of}" if standing.of else "")]
     if standing.loss is not None:

@@ -52,7 +52,9 @@ def run_cells(
     if rank.world_size == 1 or (jobs != 0 and not rank.meets):
         return grid.run(jobs, run_worker)
     if jobs != 0:
-        raise LaunchError("torchrun's ranks compute each cell together: add --executor inline")
+        raise LaunchError(
+            "under torchrun, all ranks compute each cell together, which needs --executor inline"
+        )
     from bench.launch.distributed import leading  # loads torch
 
     with stoppable(), leading(cells, store, data) as lead:
@@ -120,7 +122,7 @@ def tell_of_evaluations(states: Sequence[CellState]) -> None:
     """Report metrics added later, for which stored encoders are evaluated."""
     for lacks, n in Counter(state.lacks for state in states if state.lacks).items():
         cells, metrics = counted(n, "finished cell"), ", ".join(lacks)
-        tell(f"{cells}: evaluating the kept encoder again for {metrics}")
+        tell(f"{cells}: evaluating the stored encoder again to measure {metrics}")
 
 
 def _compute_here(

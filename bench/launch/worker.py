@@ -33,7 +33,7 @@ from bench.signals import end_if_stopped, stoppable
 THREADS = 1  # in a worker: a result does not depend on how many workers or cores there are
 FOLLOW_EVERY_S = 1.0
 KILLS_ALLOWED = 3  # of the workers of one cell
-KILLED = "its worker was killed {} times (memory?)"
+KILLED = "the worker of this cell was killed {} times, possibly because memory was exhausted"
 
 ComputeCells = Callable[[Sequence[Cell], Folders], tuple[Sequence[Outcome], Json]]
 """Function that computes a stack and returns an outcome for each cell, and their common

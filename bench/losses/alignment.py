@@ -149,7 +149,8 @@ def check_pairs(a_ND: Tensor, b_ND: Tensor, alpha: float) -> None:
         raise ValueError(f"alpha must be at least 1, found {alpha}")
     if a_ND.shape != b_ND.shape or a_ND.ndim < 2:
         raise ValueError(
-            f"needs two equal shapes (..., N, D), found {tuple(a_ND.shape)} and {tuple(b_ND.shape)}"
+            "both tensors must have the same shape (..., N, D), found "
+            f"{tuple(a_ND.shape)} and {tuple(b_ND.shape)}"
         )
 
 
@@ -162,4 +163,6 @@ def check_points(x_ND: Tensor, t: float) -> None:
     if not t > 0:
         raise ValueError(f"t must be above 0, found {t}")
     if x_ND.ndim < 2 or x_ND.shape[-2] < 2:
-        raise ValueError(f"needs a shape (..., N >= 2, D), found {tuple(x_ND.shape)}")
+        raise ValueError(
+            f"the features must have a shape (..., N, D) with N >= 2, found {tuple(x_ND.shape)}"
+        )

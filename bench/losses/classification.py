@@ -24,8 +24,8 @@ def one_against_rest(logits_NC: Tensor, labels_N: Tensor) -> tuple[Tensor, Tenso
     """
     if logits_NC.ndim != 2 or logits_NC.shape[1] < 2 or labels_N.shape != logits_NC.shape[:1]:
         raise ValueError(
-            f"needs shapes (N, C >= 2) and (N,), found {tuple(logits_NC.shape)} and "
-            f"{tuple(labels_N.shape)}"
+            "logits and labels must have shapes (N, C) with C >= 2 and (N,), found "
+            f"{tuple(logits_NC.shape)} and {tuple(labels_N.shape)}"
         )
     wide_NC, own_N1 = at_least_float32(logits_NC), labels_N[:, None]
     others_NC = wide_NC.scatter(1, own_N1, -float("inf"))

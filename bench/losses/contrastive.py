@@ -19,8 +19,8 @@ def check_similarities(pos_N: Tensor, neg_NM: Tensor, **temperatures: float | Te
             raise ValueError(f"{name} must be above 0, found {value}")
     if neg_NM.shape[:-1] != pos_N.shape or neg_NM.shape[-1] == 0:
         raise ValueError(
-            f"needs shapes (..., N) and (..., N, M >= 1), found {tuple(pos_N.shape)} and "
-            f"{tuple(neg_NM.shape)}"
+            "positives and negatives must have shapes (..., N) and (..., N, M) with M "
+            f">= 1, found {tuple(pos_N.shape)} and {tuple(neg_NM.shape)}"
         )
 
 
@@ -150,7 +150,8 @@ def positive_weight(
     if weight == "exp" and delta is not None and delta > 0:
         return delta * torch.exp(-sigma * pos_N)
     raise ValueError(
-        f"weight must be vmf without delta or exp with delta above 0, found {weight} with {delta}"
+        "weight must be 'vmf' with delta None, or 'exp' with delta above 0, found "
+        f"weight {weight!r} with delta {delta}"
     )
 
 

@@ -176,13 +176,15 @@ def softmax_mean(
         raise ValueError(f"tau must be above 0, found {tau}")
     d = u1_ND.shape[1]
     if v_MD.ndim != 2 or len(v_MD) == 0 or v_MD.shape[1] != d:
-        raise ValueError(f"needs samples of shape (M >= 1, {d}), found {tuple(v_MD.shape)}")
+        raise ValueError(
+            f"the samples must have shape (M, {d}) with M >= 1, found {tuple(v_MD.shape)}"
+        )
     logit_NM = u1_ND @ v_MD.mT / tau
     if allowed_NM is not None:
         if allowed_NM.shape != logit_NM.shape or allowed_NM.dtype != torch.bool:
             raise ValueError(
-                f"needs allowed of shape {tuple(logit_NM.shape)} and type torch.bool, found "
-                f"{tuple(allowed_NM.shape)} and {allowed_NM.dtype}"
+                f"the argument allowed must have shape {tuple(logit_NM.shape)} and type "
+                f"torch.bool, found {tuple(allowed_NM.shape)} and {allowed_NM.dtype}"
             )
         logit_NM = logit_NM.masked_fill(~allowed_NM, -torch.inf)
     return logit_NM.softmax(dim=-1) @ v_MD
@@ -258,6 +260,6 @@ def check_choices(positive: str, negative: str, balance: float | None) -> None:
             raise ValueError(f"{name} must be one of {', '.join(known)}, found {value}")
     if balance is None and (positive, negative) != ("predictor", "online"):
         raise ValueError(
-            "balance may be None for positive predictor with negative online, found "
-            f"{positive} with {negative}"
+            "balance may be None only for positive 'predictor' with negative 'online', "
+            f"found {positive} with {negative}"
         )

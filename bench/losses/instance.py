@@ -91,7 +91,7 @@ def la(  # noqa: PLR0913  # two readings, each with what it sees
         return ir(pos_N, neg_NK, tau=tau, kappa=kappa, normaliser="constant")
     if own_entry == "if-near":
         if close_NK is None:
-            raise ValueError("own_entry 'if-near' needs close_NK")
+            raise ValueError("own_entry 'if-near' needs the argument close_NK")
         return _la_if_near(pos_N, neg_NK, close_NK, tau)
     loss_N: Tensor = infonce(at_least_float32(pos_N), at_least_float32(neg_NK), tau=tau)
     if normaliser == "constant" or globals_2NK is None:

@@ -48,7 +48,7 @@ def correlation(*features_ND: Tensor) -> Tensor:
     """
     shapes = [tuple(x.shape) for x in features_ND]
     if not shapes or any(len(s) != 2 or s[1] != shapes[0][1] for s in shapes):
-        raise ValueError(f"needs features of shapes (N, D) with one D, found {shapes}")
+        raise ValueError(f"all features must have shapes (N, D) with the same D, found {shapes}")
     rows_ND = torch.cat([at_least_float32(x) for x in features_ND])
     return product(rows_ND.mT, rows_ND) / len(rows_ND)
 
@@ -73,7 +73,7 @@ def moving_average(previous_DD: Tensor | None, current_DD: Tensor, rho: float) -
         return current_DD.clone()
     if previous_DD.shape != current_DD.shape:
         shapes = f"{tuple(previous_DD.shape)} and {tuple(current_DD.shape)}"
-        raise ValueError(f"needs two equal shapes (D, D), found {shapes}")
+        raise ValueError(f"both matrices must have the same shape (D, D), found {shapes}")
     return rho * previous_DD + (1 - rho) * current_DD
 
 
@@ -105,14 +105,18 @@ def predictor(correlation_DD: Tensor, *, eps: float, form: Form) -> Predictor:
     if not eps >= 0:
         raise ValueError(f"eps must be at least 0, found {eps}")
     if correlation_DD.ndim != 2 or correlation_DD.shape[0] != correlation_DD.shape[1]:
-        raise ValueError(f"needs a shape (D, D), found {tuple(correlation_DD.shape)}")
+        raise ValueError(
+            f"the matrix must have a shape (D, D), found {tuple(correlation_DD.shape)}"
+        )
     F_DD = at_least_float32(correlation_DD)
     if not bool(F_DD.isfinite().all()):
         return Predictor(F_DD * torch.nan, F_DD, F_DD.sum() * torch.nan)
     values_D, U_DD = torch.linalg.eigh(F_DD)
     largest = values_D[-1]
     if not bool(largest > 0):
-        raise ValueError(f"F must have an eigenvalue above 0, found {largest.item()} at most")
+        raise ValueError(
+            f"the matrix F must have an eigenvalue above 0, but the largest is {largest.item()}"
+        )
     if form == "released":
         F_DD, values_D, largest = F_DD / largest, values_D / largest, torch.ones_like(largest)
     shift = eps * largest
@@ -267,7 +271,9 @@ def principal_component_ratio(x_ND: Tensor, *, threshold: float = 0.9) -> Tensor
     if not 0 <= threshold < 1:
         raise ValueError(f"threshold must be at least 0 and below 1, found {threshold}")
     if x_ND.ndim != 2 or len(x_ND) == 0:
-        raise ValueError(f"needs a shape (N >= 1, D), found {tuple(x_ND.shape)}")
+        raise ValueError(
+            f"the features must have a shape (N, D) with N >= 1, found {tuple(x_ND.shape)}"
+        )
     x_ND = x_ND.double()
     if not bool(x_ND.isfinite().all()):
         return x_ND.new_tensor(torch.nan)
@@ -298,7 +304,9 @@ def eigenspace_alignment(predictor_DD: Tensor, correlation_DD: Tensor) -> Tensor
     """
     shapes = tuple(predictor_DD.shape), tuple(correlation_DD.shape)
     if shapes[0] != shapes[1] or len(shapes[0]) != 2 or shapes[0][0] != shapes[0][1]:
-        raise ValueError(f"needs two equal shapes (D, D), found {shapes[0]} and {shapes[1]}")
+        raise ValueError(
+            f"both matrices must have the same shape (D, D), found {shapes[0]} and {shapes[1]}"
+        )
     W_DD, F_DD = predictor_DD.double(), correlation_DD.double()
     if not bool(W_DD.isfinite().all() and F_DD.isfinite().all()):
         return W_DD.new_tensor(torch.nan)
@@ -335,8 +343,8 @@ def outputs(online_ND: Tensor, target_ND: Tensor, *, least: int = 1) -> tuple[Te
     """
     if online_ND.shape != target_ND.shape or online_ND.ndim != 2 or len(online_ND) < least:
         raise ValueError(
-            f"needs two equal shapes (N >= {least}, D), found {tuple(online_ND.shape)} and "
-            f"{tuple(target_ND.shape)}"
+            f"both outputs must have the same shape (N, D) with N >= {least}, found "
+            f"{tuple(online_ND.shape)} and {tuple(target_ND.shape)}"
         )
     online_ND = at_least_float32(online_ND)
     return online_ND, of_one_type("targets", target_ND, online_ND)
@@ -351,7 +359,9 @@ def matching(correlation_DD: Tensor, x_ND: Tensor) -> Tensor:
     """
     d = x_ND.shape[1]
     if correlation_DD.shape != (d, d):
-        raise ValueError(f"needs F of shape {(d, d)}, found {tuple(correlation_DD.shape)}")
+        raise ValueError(
+            f"the matrix F must have shape {(d, d)}, found {tuple(correlation_DD.shape)}"
+        )
     return of_one_type("F", correlation_DD, x_ND)
 
 

@@ -56,14 +56,14 @@ class Bank(nn.Module):
         super().__init__()
         images, dim = entries_nD.shape
         if images < 2 or dim < 1:
-            raise ValueError(f"needs images >= 2 and dim >= 1, found {images} and {dim}")
+            raise ValueError(f"a bank needs images >= 2 and dim >= 1, found {images} and {dim}")
         if not 0 <= rate < 1:
             raise ValueError(f"rate must be at least 0 and below 1, found {rate}")
         plain = clusters is None and clusterings == 0
         if not (plain or (clusters is not None and 1 <= clusters <= images and clusterings >= 1)):
             raise ValueError(
-                f"needs 1 to {images} clusters and clusterings >= 1, or None and 0, "
-                f"found {clusters} and {clusterings}"
+                f"clusters must be 1 to {images} with clusterings >= 1, or None with "
+                f"clusterings 0, found {clusters} and {clusterings}"
             )
         self.rate, self.renormalised = rate, renormalised
         self.k = clusters or 0

@@ -82,7 +82,7 @@ def ranked(bank_nD: Tensor, centre_ND: Tensor, own_N: Tensor, most: int) -> Tens
     """
     n = len(bank_nD)
     if not 1 <= most < n:
-        raise ValueError(f"most must be 1 to {n - 1} (all other entries), found {most}")
+        raise ValueError(f"most must be 1 to {n - 1} (the number of other entries), found {most}")
     bank_nD, block = at_least_float32(bank_nD), max(1, BLOCK_NUMBERS // n)
     nearest = []
     for centre, entry in zip(centre_ND.split(block), own_N.split(block), strict=True):
@@ -135,7 +135,9 @@ def draw_between(
     """
     m = order_Nm.shape[1]
     if not 0 <= inner < m:
-        raise ValueError(f"inner must be 0 or more and below {m} (all candidates), found {inner}")
+        raise ValueError(
+            f"inner must be 0 or more and below {m} (the number of candidates), found {inner}"
+        )
     if banned_Nm is None:
         column_NK = draw.places(torch.full_like(order_Nm[:, 0], m - inner), K)
     else:

@@ -187,7 +187,8 @@ def as_planned(
         raise CellFailure(str(fault)) from None
     if file is None:
         raise CellFailure(
-            f"{setting} '{name}': no trusted folder has its file {identity}; was it edited?"
+            f"{setting} '{name}': no trusted folder has the file with digest "
+            f"{identity}; the file may have been edited"
         )
     return file
 

@@ -63,12 +63,12 @@ class OwnMethod:
         with faults_of(self.file.code), self._seeded(8):
             self.module = made(**self._given(MAKE, {"online": online}))
         if not isinstance(self.module, nn.Module):
-            raise CellFailure(f"{self.file.code}: {METHOD} is no torch.nn.Module")
+            raise CellFailure(f"{self.file.code}: the class {METHOD} must be a torch.nn.Module")
         ours = {id(parameter) for parameter in online.parameters()}
         if any(id(parameter) in ours for parameter in self.module.parameters()):
             raise CellFailure(
-                f"{self.file.code}: {METHOD} keeps the network that learns: copy it by "
-                "copy.deepcopy(online), or take online in step"
+                f"{self.file.code}: {METHOD} stores the network that is trained; store a "
+                "copy by copy.deepcopy(online), or use the argument online of step"
             )
 
     learned: tuple[nn.Parameter, ...] = ()
@@ -121,7 +121,7 @@ class OwnMethod:
         loss, quantities = returned if is_pair else (returned, {})
         self._check(loss, quantities)
         if not seen or len(seen[0]) < len(views[0]):
-            raise CellFailure(f"{self.file.code}: step does not begin with online(views[0])")
+            raise CellFailure(f"{self.file.code}: the first call in step must be online(views[0])")
         return Stepped(loss, self._recorded(quantities, loss), seen[0][: len(views[0])])
 
     def after_step(self, online: Online, moment: Moment) -> None:

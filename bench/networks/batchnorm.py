@@ -50,7 +50,9 @@ def batch_norm_1d(channels: int, groups: int) -> nn.BatchNorm1d:
 
 def _by_parts(norm: Norm, x: Tensor, groups: int) -> Tensor:
     if len(x) % groups:
-        raise ValueError(f"a batch of {len(x)} does not divide into {groups} bn_groups")
+        raise ValueError(
+            f"a batch of {len(x)} images cannot be divided into {groups} equal bn_groups"
+        )
     assert norm.running_mean is not None
     assert norm.running_var is not None
     assert norm.num_batches_tracked is not None

@@ -102,10 +102,14 @@ class TimmEncoder(nn.Module):
             except Exception as error:
                 why = " ".join(str(error).split())
                 raise CellFailure(
-                    f"arch 'timm:{name}': no network for images of {image_size} pixels: {why}"
+                    f"arch 'timm:{name}': the network cannot be built for images of "
+                    f"{image_size} pixels: {why}"
                 ) from error
         if features.ndim != 2:
-            raise CellFailure(f"arch 'timm:{name}': gives features of {features.ndim} axes, not 2")
+            raise CellFailure(
+                f"arch 'timm:{name}': the network returns features with {features.ndim} "
+                "axes instead of 2"
+            )
         self.network = network.train()
         self.feature_dim = int(features.shape[1])
 
@@ -232,7 +236,9 @@ def initialise(
         elif isinstance(layer, nn.BatchNorm1d | nn.BatchNorm2d):
             layer.reset_parameters()
         elif any(True for _ in layer.parameters(recurse=False)):
-            raise ValueError(f"no rule for the first values of {type(layer).__name__}")
+            raise ValueError(
+                f"the encoder has no rule to initialise a layer of type {type(layer).__name__}"
+            )
     if zero_init_residual:
         for block in [m for m in module.modules() if isinstance(m, BasicBlock | Bottleneck)]:
             nn.init.zeros_(block.get_parameter(f"{block.last_bn}.weight"))

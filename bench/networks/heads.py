@@ -50,7 +50,7 @@ def make_head(
     hidden = [hidden_dim or 0] * (layers - 1)
     widths = [in_dim, *hidden, out_dim] if layers else [in_dim]
     if layers < 0 or min(widths) < 1:
-        raise ValueError(f"needs layers >= 0 and widths >= 1, found {layers} and {widths}")
+        raise ValueError(f"a head needs layers >= 0 and widths >= 1, found {layers} and {widths}")
     chain: list[nn.Module] = []
     for i, (width, next_width) in enumerate(pairwise(widths), start=1):
         norm = bn == "all" or (bn == "hidden" and i < layers)

@@ -86,7 +86,9 @@ def spread_of(n: int, groups: int, ranks: Ranks) -> RankGroups:
     """
     batch = n * ranks.world_size
     if batch % groups:
-        raise ValueError(f"a batch of {batch} does not divide into {groups} bn_groups")
+        raise ValueError(
+            f"a batch of {batch} images cannot be divided into {groups} equal bn_groups"
+        )
     rows, begin, end = batch // groups, ranks.rank * n, (ranks.rank + 1) * n
     parts = [
         (g, min(end, (g + 1) * rows) - max(begin, g * rows))

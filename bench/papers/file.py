@@ -244,7 +244,9 @@ def _faults(file: PaperFile, path: Path) -> Iterator[Fault]:
     known = [a.id for a in file.artifacts] + [f.id for f in file.figures_without_numbers]
     for name in file.tolerances:
         if name not in known:
-            yield Fault(("tolerances", name), f"no artifact '{name}'. {choices(name, known)}")
+            yield Fault(
+                ("tolerances", name), f"the paper has no artifact '{name}'. {choices(name, known)}"
+            )
 
 
 def _ids_given_twice(section: str, entries: Sequence[Any]) -> Iterator[Fault]:
@@ -252,7 +254,7 @@ def _ids_given_twice(section: str, entries: Sequence[Any]) -> Iterator[Fault]:
     for i, entry in enumerate(entries):
         if first.setdefault(entry.id, i) != i:
             there = f"{section}.{first[entry.id]}"
-            yield Fault((section, i, "id"), f"'{entry.id}' is the id of {there} too.")
+            yield Fault((section, i, "id"), f"the id '{entry.id}' is used by {there} too.")
 
 
 def _rows_given_twice(artifacts: Sequence[ArtifactEntry]) -> Iterator[Fault]:
@@ -262,7 +264,10 @@ def _rows_given_twice(artifacts: Sequence[ArtifactEntry]) -> Iterator[Fault]:
         for k, row in enumerate(artifact.rows):
             settings = repr(sorted((name, repr(v)) for name, v in row.__pydantic_extra__.items()))
             if (there := first.setdefault(f"{row.metric} {settings}", k)) != k:
-                text = f"has the settings and the metric of row {there}: one cell, two numbers."
+                text = (
+                    f"this row has the same settings and metric as row {there}, so one cell has "
+                    "two numbers."
+                )
                 yield Fault(("artifacts", i, "rows", k), text)
 
 
@@ -271,7 +276,10 @@ def _wrong_includes(protocols: Sequence[ProtocolEntry]) -> Iterator[Fault]:
     known = {protocol.id: protocol.includes for protocol in protocols}
     ids = list(known)
     missing = [
-        Fault(("protocols", i, "includes", k), f"no protocol '{name}'. {choices(name, ids)}")
+        Fault(
+            ("protocols", i, "includes", k),
+            f"the paper has no protocol '{name}'. {choices(name, ids)}",
+        )
         for i, protocol in enumerate(protocols)
         for k, name in enumerate(protocol.includes)
         if name not in known

@@ -164,7 +164,7 @@ def _row(path: Path, file: _File, position: int) -> OthersRow:
             raise PublishedError(f"{place}: {key} is missing")
     if row["protocol"] not in file.protocols:
         known = choices(str(row["protocol"]), list(file.protocols))
-        raise PublishedError(f"{place}.protocol: no protocol '{row['protocol']}'. {known}")
+        raise PublishedError(f"{place}.protocol: there is no protocol '{row['protocol']}'. {known}")
     protocol = file.protocols[row["protocol"]]
     at = row["at"]
     return OthersRow(
@@ -186,10 +186,10 @@ def _row(path: Path, file: _File, position: int) -> OthersRow:
 def _percent(value: object, place: str) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not 0 <= value <= 100:  # type: ignore[operator]
-        raise PublishedError(f"{place}.value: {value!r}; expected a number of percent, 0 to 100")
+        raise PublishedError(f"{place}.value: found {value!r}, expected a percentage, 0 to 100")
     if 0 < value < 1:  # type: ignore[operator]
         raise PublishedError(
-            f"{place}.value: {value!r} looks like a fraction; expected percent, 0 to 100"
+            f"{place}.value: {value!r} looks like a fraction, expected a percentage, 0 to 100"
         )
     return float(value)  # type: ignore[arg-type]
 
@@ -203,7 +203,7 @@ def source_named(name: str) -> OtherProject:
     """
     found = {row.source.id: row.source for row in others()}
     if name not in found:
-        raise PublishedError(f"no source '{name}'. {choices(name, list(found))}")
+        raise PublishedError(f"there is no source '{name}'. {choices(name, list(found))}")
     return found[name]
 
 

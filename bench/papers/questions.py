@@ -83,5 +83,5 @@ def question_named(name: str) -> Question:
     """
     known = {question.name: question for question in questions()}
     if name not in known:
-        raise PublishedError(f"no question '{name}'. {choices(name, list(known))}")
+        raise PublishedError(f"there is no question '{name}'. {choices(name, list(known))}")
     return known[name]

@@ -208,7 +208,9 @@ def check_name(path: Path, files: Mapping[str, Path]) -> None:
     """
     other = files.get(paper_name(path))
     if other is not None and other.resolve() != path.resolve():
-        raise PublishedError(f"{path}: there is a paper '{paper_name(path)}' already: {other}")
+        raise PublishedError(
+            f"{path}: the name '{paper_name(path)}' is already taken by the paper {other}"
+        )
 
 
 def load_papers(suites: Path | None = None) -> dict[str, Paper]:
@@ -235,7 +237,7 @@ def load_paper(name: str, suites: Path | None = None) -> Paper:
     """
     files = paper_files(suites)
     if name not in files:
-        raise PublishedError(f"no paper '{name}'. {choices(name, list(files))}")
+        raise PublishedError(f"there is no paper '{name}'. {choices(name, list(files))}")
     return read_paper(files[name])
 
 

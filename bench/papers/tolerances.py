@@ -28,7 +28,9 @@ class Tolerance(Record):
     @model_validator(mode="after")
     def _leaves_room(self) -> Self:
         if self.tolerance == self.spreads == self.share == 0:
-            raise ValueError("with a tolerance of 0, every measured mean differs")
+            raise ValueError(
+                "the tolerance may not be 0, because then every measured mean would differ"
+            )
         return self
 
     @property
@@ -104,7 +106,7 @@ def tolerance_of(
         named = f"a gain in {metric}" if gain else metric
         needed = artifact_name if over is not None else f"{named} or {artifact_name}"
         raise PublishedError(
-            f"{TOLERANCES}: no tolerance of {needed}; add one with its reason, there or under "
-            "tolerances in the paper's file"
+            f"{TOLERANCES}: there is no tolerance for {needed}; add one with a reason, "
+            "in this file or under `tolerances` in the file of the paper"
         )
     return tolerance

@@ -28,7 +28,7 @@ def effect_words(record: Mapping[str, Any]) -> str:
     spread = _spread_words(record)
     parts = [f"{text} ({level}holds if {record['required']}), n = {record['n']}{spread}"]
     if others := record["others"]:
-        parts.append(f"beside it {', '.join(map(_other_words, others))}")
+        parts.append(f"related effects: {', '.join(map(_other_words, others))}")
     if record["published_words"]:
         parts.append(record["published_words"])
     if seen := record["smallest_effect"]:
@@ -114,9 +114,9 @@ def remark_text(judged: Judged) -> str:
         judged.missing,
         judged.why,
         f"tests only this part of the claim: {part}" if part else None,
-        f"replaces {stand_in}" if stand_in else None,
-        "not counted in the verdict" if judged.check.shown else None,
-        room.in_words if room else "accuracy without learning unknown" if unknown else None,
+        f"measured in place of {stand_in}" if stand_in else None,
+        "this check does not count in the verdict" if judged.check.shown else None,
+        room.in_words if room else "the accuracy without learning is unknown" if unknown else None,
     ]
     return "; ".join(text for text in remarks if text)
 

@@ -14,12 +14,18 @@ from bench.report.tables import Entry, Table, number, setting_entry, signed, slu
 from bench.suites.metric_words import metric_title
 
 EFFECTS_LEGEND = (
-    "An effect is a difference, in the metric's unit. Published: of two printed rows, or as the "
-    "paper prints it. Measured: of means over seeds. Smallest detectable: the effect whose "
-    "95 % interval would exclude 0 in four of five repetitions. "
-    f"'{Verdict.SAME}': the interval includes the published effect and excludes 0. "
-    f"'{Verdict.SMALLER}' and '{Verdict.LARGER}': the whole interval is, in the published "
-    f"direction. '{Verdict.CANNOT_TELL}': it includes 0 and the published effect"
+    "An effect is a difference between two values, in the unit "
+    "of the metric. A published effect is the difference between "
+    "two published values, or a difference that the paper "
+    "states. A measured effect is the difference between two "
+    "means over seeds. The minimum detectable effect is the "
+    "effect whose 95 % interval would exclude 0 in four of five "
+    f"repetitions. '{Verdict.SAME}': the interval includes the "
+    f"published effect and excludes 0. '{Verdict.SMALLER}' and "
+    f"'{Verdict.LARGER}': the whole interval is smaller or larger "
+    "than the published effect, counted in the published "
+    f"direction. '{Verdict.CANNOT_TELL}': the interval includes 0 "
+    "and the published effect"
 )
 OTHER_DATA = "On other data"
 LEAST_DECIMALS = 2  # of measured effects
@@ -98,7 +104,10 @@ def other_data_table(effects: Sequence[OtherEffect]) -> Table:
         ]
         for one, row in zip(effects, rows, strict=True)
     ]
-    title = "Effects on other data sets than the published numbers: no verdict"
+    title = (
+        "Effects measured on a data set other than that of the published numbers; "
+        "they have no verdict"
+    )
     return Table(slug(OTHER_DATA), title, [*heads, "related to"], lines)
 
 

@@ -212,10 +212,13 @@ def _measured(summary: Summary, artifact: str, *, prints: bool) -> tuple[str, bo
     if values:
         return counts_text(values.elements()), True
     if effects:
-        return f"effects next to the published ones: {counts_text(effects.elements())}", True
+        return (
+            f"measured effects compared with the published ones: {counts_text(effects.elements())}",
+            True,
+        )
     if prints:
-        return "none of its published numbers has a counterpart on the same data", False
-    return "the paper prints no number", 2 * summary.done >= summary.cells
+        return "none of the published numbers was measured on the same data", False
+    return "the paper gives no number", 2 * summary.done >= summary.cells
 
 
 def _claim(paper: Paper, place: Mention, summaries: Sequence[Summary]) -> dict[str, Any]:
@@ -250,4 +253,4 @@ def _status(place: Mention) -> str:
     """Return why there is nothing to show."""
     if place.suites:
         return "no results yet: " + ", ".join(f"`bench run {name}`" for name in place.suites)
-    return place.reason or "no suite here covers it"
+    return place.reason or "no suite of this folder covers the claim"

@@ -234,7 +234,7 @@ def best_lines(suite: Suite, done: Done) -> list[str]:
         if (count := len({at for at, _ in found})) >= LEAST_COLUMNS:
             at, best = max(found, key=lambda item: fmean(item[1].values))
             where = f"best {metric_words(metric)} at {column} {value_text(at)}"
-            lines.append(f"{', '.join(labels)}: {where}, {best.words} % (of {count} values)")
+            lines.append(f"{', '.join(labels)}: {where}, {best.words} % (best of {count} values)")
     return lines
 
 
@@ -244,8 +244,10 @@ def _notes(metric: str, found: Sequence[Found], rooms: Rooms) -> list[str]:
     if rooms.are_missing(metric, every):
         return [NO_ROOM.format(raw_inputs(metric))]
     low = sum(_reaches_floor(one.low, rooms.of(metric, one.cells)) for one in found if one.values)
-    what = "interval" if any(len(one.values) >= LEAST_SEEDS for one in found) else "lowest seed"
-    note = f"{what} at or below the trivial baseline: {low} of {len(found)} entries"
+    what = (
+        "an interval" if any(len(one.values) >= LEAST_SEEDS for one in found) else "a lowest seed"
+    )
+    note = f"{low} of {len(found)} entries have a {what} at or below the trivial baseline"
     return [*room_lines(rooms.of(metric, every)), *([note] if low else [])]
 
 

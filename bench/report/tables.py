@@ -32,7 +32,8 @@ MEANINGS = {
     Verdict.SAME: "the interval lies within the tolerance",
     Verdict.SMALLER: "the interval lies below the tolerance",
     Verdict.LARGER: "the interval lies above the tolerance",
-    Verdict.CANNOT_TELL: "neither, or the tolerance includes an untrained result",
+    Verdict.CANNOT_TELL: "the interval lies only partly within the tolerance, or the tolerance "
+    "includes the value of an untrained network",
 }
 LEGEND = "measured ± half of the 95 % interval over seeds [published] and verdict: " + ", ".join(
     f"{mark} {verdict}" + (f" ({MEANINGS[verdict]})" if verdict in MEANINGS else "")
@@ -253,8 +254,8 @@ def covered_lines(rows: Sequence[Compared]) -> list[str]:
     if not errors:
         return []
     return [
-        f"{counted(len(errors), 'verdict')} also take in the standard error of the test images, "
-        f"up to {max(errors):.2g}"
+        f"{counted(len(errors), 'verdict')} also include the standard error due to "
+        f"the choice of test images, up to {max(errors):.2g}"
     ]
 
 

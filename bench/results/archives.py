@@ -48,7 +48,9 @@ def export_archive(cells: Sequence[Cell], store: Store, file: Path, *, encoders:
         StoreError: a file of a finished cell is damaged.
     """
     if file.is_dir():
-        raise StoreError(f"{file}: is a folder; an archive needs another name")
+        raise StoreError(
+            f"{file}: this name belongs to a folder; choose a different name for the archive"
+        )
     done = {store.folder(cell).path: cell for cell in cells if store.folder(cell).is_done}
     names = {cell.training_id for cell in done.values()} if encoders else set()
     trained = [store.root / TRAINED / name for name in names if name is not None]
@@ -102,9 +104,15 @@ def unpacked(file: Path) -> Iterator[Path]:
             folder.
     """
     if file.is_dir():
-        raise StoreError(f"{file}: is a folder; `bench merge` adds the cells of one")
+        raise StoreError(
+            f"{file}: this is a folder, not an archive; `bench merge` adds the cells of "
+            "a results folder"
+        )
     if not file.is_file():
-        raise StoreError(f"{file}: no such archive; `bench export SUITE --to FILE.tar` makes one")
+        raise StoreError(
+            f"{file}: this archive does not exist; `bench export SUITE --to FILE.tar` "
+            "writes an archive"
+        )
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         try:
             with disk_failures(Path(folder)), tarfile.open(file) as tar:
@@ -113,10 +121,10 @@ def unpacked(file: Path) -> Iterator[Path]:
         except NOT_AN_ARCHIVE as fault:
             why = str(fault).partition("\n")[0].rstrip(":")
             if why == "file could not be opened successfully":
-                why = "it is not a tar archive, or it is damaged"
+                why = "the file is not a tar archive, or it is damaged"
             raise StoreError(
-                f"{file}: cannot be unpacked ({foreign_text(why)}); "
-                "`bench export SUITE --to FILE.tar` makes archives"
+                f"{file}: this file cannot be unpacked ({foreign_text(why)}); archives are "
+                "written by `bench export SUITE --to FILE.tar`"
             ) from fault
         try:
             yield Path(folder)
@@ -131,4 +139,4 @@ def _check_end(tar: tarfile.TarFile) -> None:
     opened.seek(tar.offset)
     rest = opened.read()
     if len(rest) < 2 * tarfile.BLOCKSIZE or any(rest):
-        raise tarfile.ReadError("the archive ends early, or has data after its end")
+        raise tarfile.ReadError("the archive is cut off, or has data after its end")

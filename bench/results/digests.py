@@ -108,20 +108,22 @@ def _digests_in(path: str) -> dict[str, str] | None:
         return None
     files = record.get("files") if isinstance(record, dict) else None
     if not isinstance(files, dict) or set(record) != {"folder", "files"}:
-        raise _damaged(folder, DIGESTS, "is not a record of digests")
+        raise _damaged(folder, DIGESTS, "this file is not a record of digests")
     if record["folder"] != os.path.basename(folder):
-        raise _damaged(folder, DIGESTS, f"is of folder {ascii(record['folder'])[:60]}")
+        raise _damaged(
+            folder, DIGESTS, f"this record belongs to folder {ascii(record['folder'])[:60]}"
+        )
     return files
 
 
 def _compare(folder: Path, file: str, digests: Mapping[str, str], digest: str | None) -> None:
     expected = digests.get(file)
     if digest is None and expected is not None:
-        raise _damaged(folder, file, f"is missing, but {DIGESTS} names it")
+        raise _damaged(folder, file, f"this file is missing, but {DIGESTS} lists it")
     if digest is not None and expected is None:
-        raise _damaged(folder, file, f"is not named in {DIGESTS}")
+        raise _damaged(folder, file, f"this file is not listed in {DIGESTS}")
     if digest != expected:
-        raise _damaged(folder, file, f"has a SHA-256 that differs from {DIGESTS}")
+        raise _damaged(folder, file, f"the SHA-256 of this file differs from {DIGESTS}")
 
 
 def _damaged(folder: Path | str, file: str, why: str) -> Damaged:

@@ -66,7 +66,7 @@ def _export(
                 fields = cell.model_dump(mode="json")
                 failed[cell.id] = CellRow(fields, {}, {MESSAGE: message})
         elif (why := damage_of(folder, whole=True)) is not None:
-            warn(f"{why}; it is left out {UNTIL}")
+            warn(f"{why}; the cell is left out {UNTIL}")
         else:
             done.append((cell, folder))
     if done or failed:
@@ -121,7 +121,7 @@ def _drop_torn_manifest(folder: Path) -> None:
     try:
         read_manifest(folder)
     except Damaged as fault:
-        warn(f"{fault}; tables that this export does not write can no longer be checked")
+        warn(f"{fault}; the digests of tables that this export does not write are lost")
         (folder / DIGESTS).unlink()
 
 

@@ -52,9 +52,10 @@ def _of_other_data(origins: Origins) -> Iterator[tuple[str, str]]:
                 seen[where, cell.experiment, *names][fingerprint].append(cell)
     for key, cells_of in seen.items():
         if len(cells_of) > 1:
-            name = next((name for name in reversed(key[2:]) if name), "the data")
+            found = next((name for name in reversed(key[2:]) if name), None)
+            name = f"the data of {found}" if found else "the data"
             counts = " and ".join(counted(len(cells), "cell") for cells in cells_of.values())
-            why = f"{name} was not the same data for {counts} (fingerprints {', '.join(cells_of)})"
+            why = f"{name} differ between {counts} (fingerprints {', '.join(cells_of)})"
             yield from ((cell.id, why) for cells in cells_of.values() for cell in cells)
 
 
@@ -68,7 +69,7 @@ def _of_edited_code(origins: Origins) -> Iterator[tuple[str, str]]:
         for cell, known in origins
     }
     if len(set(edits.values())) > 1:
-        why = "computed by an edited checkout of bench, unlike other cells"
+        why = "these cells were computed by an edited checkout of bench, unlike the other cells"
         yield from ((name, why) for name, edited in edits.items() if edited)
 
 
@@ -80,7 +81,8 @@ def _left(origins: Origins, failed: Failed) -> dict[str, str]:
     points = {cell.id: cell.but_seed for cell, _ in origins} if reasons else {}
     done = Counter(points.values())
     return {
-        name: f"{failed_text(reasons[p], reasons[p].total() + done[p])}, the rest is a selection"
+        name: f"{failed_text(reasons[p], reasons[p].total() + done[p])}, so the remaining "
+        "cells are a biased selection"
         for name, p in points.items()
         if p in reasons
     }

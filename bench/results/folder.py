@@ -167,7 +167,7 @@ class CellFolder:
         if attempt is None:
             return None
         if self.is_complete(cell):  # finished between the look and the claim: nothing was executed
-            attempt.end("interrupted", message="another process had finished it")
+            attempt.end("interrupted", message="a different process has finished this cell")
             return None
         self.sweep()
         if self.is_done:  # its encoder is evaluated again; until then its files stay as they are
@@ -193,7 +193,7 @@ class CellFolder:
                 aside = path.with_name(f"{path.name}.stray-{uuid4().hex[:8]}")
                 with suppress(FileNotFoundError):  # another process was faster
                     path.rename(aside)
-                    warn(f"{path}: is not a folder; it is {aside.name} now")
+                    warn(f"{path}: this is not a folder; it was renamed {aside.name}")
 
     def last_attempt(self) -> Attempt | None:
         """Return the latest attempt."""
@@ -260,7 +260,7 @@ class CellFolder:
             return None
         metrics = summary.get("metrics") if isinstance(summary, dict) else None
         if not is_metrics(metrics):
-            raise Damaged(f"{self.summary_file}: holds no finite metrics")
+            raise Damaged(f"{self.summary_file}: the file does not hold finite metrics")
         return metrics
 
     def provenance(self) -> dict[str, Any]:
@@ -284,7 +284,10 @@ class CellFolder:
         if not check_files(self.path, ("cell.json",)):  # the others are checked as they are read
             name = id_of(self.kind, self.fields() or {})
             if name not in (None, self.name):
-                raise Damaged(f"{self.cell_file}: describes cell {name}; its folder is {self.name}")
+                raise Damaged(
+                    f"{self.cell_file}: the file describes cell {name}, but its folder has the "
+                    f"name {self.name}"
+                )
         return self.metrics() or {}, self.provenance()
 
     def fields(self) -> dict[str, Any] | None:
@@ -295,7 +298,7 @@ class CellFolder:
         """
         record = self._json(self.cell_file)
         if not isinstance(record, dict | None):
-            raise self._unreadable(self.cell_file, "it is not a JSON object")
+            raise self._unreadable(self.cell_file, "the content is not a JSON object")
         return record
 
     def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
@@ -326,7 +329,7 @@ class CellFolder:
             raise self._unreadable(path, str(fault)) from fault
 
     def _unreadable(self, path: Path, why: str) -> Damaged:
-        return Damaged(f"{path}: cannot be read ({why})")
+        return Damaged(f"{path}: the file cannot be read ({why})")
 
     def append_history(self, line: dict[str, float]) -> None:
         """Append one record of metrics, including `step`."""
@@ -392,12 +395,17 @@ def arrays_of(content: bytes) -> dict[str, np.ndarray[Any, Any]]:
             entries = file.infolist()
             names = [entry.filename.removesuffix(".npy") for entry in entries]
             if len(entries) > MOST_ARRAYS or len(set(names)) < len(names):
-                raise ValueError(f"more than {MOST_ARRAYS} arrays, or one twice")
+                raise ValueError(
+                    f"the file holds more than {MOST_ARRAYS} arrays, or an array twice"
+                )
             if not all(map(is_name, names)):
-                raise ValueError("an array's name is not an identifier")
+                raise ValueError("the name of an array is not a valid identifier")
             size = sum(entry.file_size for entry in entries)
             if size > MOST_BYTES["arrays.npz"]:
-                raise ValueError(f"{size} bytes unpacked, of {MOST_BYTES['arrays.npz']} allowed")
+                raise ValueError(
+                    f"the file has {size} bytes when unpacked, but at most "
+                    f"{MOST_BYTES['arrays.npz']} are allowed"
+                )
         with np.load(BytesIO(content), allow_pickle=False) as file:
             arrays = {name: np.asarray(file[name]) for name in file.files}
     except Exception as fault:  # zipfile and numpy raise many kinds for a torn file

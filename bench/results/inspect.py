@@ -85,7 +85,7 @@ def check(folder: CellFolder, check_encoder: CheckEncoder | None = None) -> Chec
     cell = None if folder.kind == TRAINED else check_cell(folder)
     metrics, provenance = folder.result()
     if cell is not None and not provenance:
-        raise Damaged(f"{folder.provenance_file}: is missing or empty")
+        raise Damaged(f"{folder.provenance_file}: this file is missing or empty")
     may_add = cell is None or getattr(cell, "target", None) == "own"
     named = [name for name in metrics if not (may_add and _QUANTITY.fullmatch(name))]
     _check_names(folder.summary_file, named, (cell or Pretrain).metrics, folder.kind)
@@ -110,12 +110,18 @@ def check_cell(folder: CellFolder) -> Cell:
     if fields is None:
         raise Damaged(f"{path}: is missing")
     if fields.get("experiment") != folder.kind:
-        raise Damaged(f"{path}: is a cell of experiment {foreign_text(fields.get('experiment'))}")
+        raise Damaged(
+            f"{path}: this is a cell of a different experiment, "
+            f"{foreign_text(fields.get('experiment'))}"
+        )
     kind = CELLS[folder.kind]
     version = kind.model_fields["version"].default
     if fields.get("version") != version:
         actual = foreign_text(fields.get("version"))
-        raise OtherCode(f"{path}: is of version {actual}; here {folder.kind} has version {version}")
+        raise OtherCode(
+            f"{path}: the cell was computed by version {actual} of {folder.kind}, but "
+            f"this code has version {version}"
+        )
     try:
         cell = kind.model_validate(fields)
     except BenchError:
@@ -123,14 +129,16 @@ def check_cell(folder: CellFolder) -> Cell:
     except ValidationError as fault:
         raise OtherCode(f"{path}: {foreign_text(first_line(fault))}") from None
     if cell.id != folder.name:
-        raise Damaged(f"{path}: is the cell {cell.id}, not that of its folder")
+        raise Damaged(
+            f"{path}: the file describes cell {cell.id}, which is not the name of its folder"
+        )
     return cell
 
 
 def _check_names(path: Path, names: Iterable[str], known: Iterable[str], kind: str) -> None:
     for name in names:
         if name not in known:
-            raise Damaged(f"{path}: {kind} has no metric {foreign_text(name)}")
+            raise Damaged(f"{path}: experiment {kind} has no metric {foreign_text(name)}")
 
 
 def _check_evaluation(folder: CellFolder, path: Path) -> None:
@@ -138,7 +146,9 @@ def _check_evaluation(folder: CellFolder, path: Path) -> None:
     assert record is not None
     fields = {"training": folder.name, "evaluation": record["evaluation"]} | record["protocol"]
     if identity(fields) != path.stem:
-        raise Damaged(f"{path}: is the evaluation {identity(fields)}, not that of its name")
+        raise Damaged(
+            f"{path}: the file holds evaluation {identity(fields)}, which does not match its name"
+        )
     _check_names(path, record["metrics"], Pretrain.metrics, folder.kind)
 
 
@@ -151,7 +161,9 @@ def _check_encoder(path: Path, check_encoder: CheckEncoder | None, verified: boo
         try:
             check_encoder(path)
         except ValueError as fault:
-            raise Damaged(f"{path}: holds no weights ({foreign_text(str(fault))})") from fault
+            raise Damaged(
+                f"{path}: the file does not hold valid weights ({foreign_text(str(fault))})"
+            ) from fault
 
 
 @dataclass

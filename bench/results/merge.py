@@ -114,12 +114,12 @@ def merge(sources: Sequence[MergedFolder], store: Store, check_encoder: CheckEnc
         )
     for source in sources:
         if not source.path.is_dir():
-            raise StoreError(f"{source.path}: no such results folder")
+            raise StoreError(f"{source.path}: this results folder does not exist")
         _check_all(source, check_encoder)
         if not source.sound and not source.diverged and not source.left_out:
-            tables = f", but exported tables, which `--results {source.path}` reads"
+            tables = f", only exported tables, which can be read by `--results {source.path}`"
             read = tables if table_files(source.path) else ""
-            raise StoreError(f"{source.path}: no finished cell in it{read}")
+            raise StoreError(f"{source.path}: this folder holds no finished cell{read}")
     store.check_writable()
     merged = Merged()
     for source in sources:

@@ -31,7 +31,7 @@ DRIVER = Path("/proc/driver/nvidia/version")  # of NVIDIA's kernel module
 CHECKOUT = Path(__file__).resolve().parents[2]
 PINS = CHECKOUT / "requirements.txt"
 MOST_BYTES_OF_EDITS = 256 * 1024
-CUT = "\n... cut here: the edits have {} bytes\n"
+CUT = "\n... the rest is left out: all edits have {} bytes\n"
 
 
 @cache
@@ -129,10 +129,10 @@ def flatten(record: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 def fault_of_provenance(record: Any) -> str | None:
     """Return the error in a nested or flat provenance; None if it is valid."""
     if not isinstance(record, dict):
-        return "it is not a JSON object"
+        return "the file is not a JSON object"
     why = _fault(record, MOST_NESTED)
     if why is None and len(flatten(record)) > MOST_NAMES:
-        return f"it has more than {MOST_NAMES} entries"
+        return f"the file has more than {MOST_NAMES} entries"
     return why
 
 
@@ -142,7 +142,7 @@ def _fault(record: dict[str, Any], levels: int) -> str | None:
         if not is_name(key):
             return f"{foreign_text(key)} is not a name"
         if isinstance(value, dict):
-            why = _fault(value, levels - 1) if levels > 1 else "it is nested too deeply"
+            why = _fault(value, levels - 1) if levels > 1 else "the file is nested too deeply"
             if why is not None:
                 return why
         elif name in NUMBERS and not is_number(value):

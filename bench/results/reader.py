@@ -17,8 +17,11 @@ from bench.results.store import Store
 from bench.results.tables import Arrays, Exported, TrainingHistory
 from bench.text import counted
 
-REFERENCE = "the reference results, which come with bench, answer"
-NO_HISTORY, NO_ARRAYS = f"its history is left out {UNTIL}", f"its arrays are left out {UNTIL}"
+REFERENCE = "the reference results that come with bench are used"
+NO_HISTORY, NO_ARRAYS = (
+    f"the history of this cell is left out {UNTIL}",
+    f"the arrays of this cell are left out {UNTIL}",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +67,7 @@ class Results:
             StoreError: there is no such folder, and no reference.
         """
         if reference is None and not root.is_dir():
-            raise StoreError(f"{root}: no such results folder; `bench run` makes one")
+            raise StoreError(f"{root}: this results folder does not exist; `bench run` creates it")
         self.root, self.store = root, Store(root)
         self._reference = Results(reference) if reference is not None else None
         self._tables: dict[str, Exported] = {}
@@ -85,7 +88,7 @@ class Results:
         if self._reference is not None and not done and not failed:
             done = self._reference.finished(cells)
             if done:
-                tell_once(f"no such cell in {self.root}: {REFERENCE}")
+                tell_once(f"{self.root} does not hold these cells: {REFERENCE}")
             return done
         whys = unfit([(cell, kept.provenance) for cell, kept in done], failed)
         if not whys:
@@ -133,11 +136,13 @@ class Results:
                 again.update(name for name in lacking if name in can_give)
                 never.update(name for name in lacking if name not in can_give)
         again_texts = [
-            f"{name}: missing in {counted(n, 'cell')}; `bench run` evaluates kept encoders"
+            f"{name} is missing in {counted(n, 'cell')}; `bench run` measures it with "
+            "the stored encoders"
             for name, n in again.items()
         ]
         return again_texts + [
-            f"{name}: not measured (no encoder kept) in {counted(n, 'cell')}"
+            f"{name} is missing in {counted(n, 'cell')}, and cannot be measured because "
+            "no encoder is stored"
             for name, n in never.items()
         ]
 

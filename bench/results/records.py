@@ -45,7 +45,7 @@ class AttemptRecord(Record):
     @model_validator(mode="after")
     def _ended(self) -> "AttemptRecord":
         if self.state != "running" and self.ended is None:
-            raise ValueError("it has ended, but the time is missing")
+            raise ValueError("the attempt has ended, but the time of its end is missing")
         return self
 
 
@@ -93,7 +93,9 @@ def read_record(path: Path, kind: type[Record], what: str) -> dict[str, Any] | N
         record = unsealed(content)
         kind.model_validate(record)
     except ValueError as fault:  # of pydantic too
-        raise Damaged(f"{path}: is not a record of {what} ({first_line(fault)})") from fault
+        raise Damaged(
+            f"{path}: the file is not a record of {what} ({first_line(fault)})"
+        ) from fault
     return dict(record)
 
 
@@ -131,7 +133,7 @@ def unsealed(content: bytes) -> Any:
         return record
     plain = {name: value for name, value in record.items() if name != SEAL}
     if sealed(plain) != content:
-        raise ValueError(f"it was altered: its {SEAL} does not match")
+        raise ValueError(f"the record was edited: its {SEAL} does not match")
     return plain
 
 

@@ -99,7 +99,7 @@ class _InTables:
 def announced(folder: Path) -> Iterator[tuple[Path, Owner, dict[str, Any]]]:
     """Yield file, process and record of each launcher; damaged ones are reported and omitted."""
     for path, record in read_records(
-        folder.glob("*.json"), LaunchRecord, "a launch", "it is left out"
+        folder.glob("*.json"), LaunchRecord, "a launch", "this launch is left out"
     ):
         yield path, Owner.of(record["owner"]), record
 
@@ -150,9 +150,9 @@ class Store:
             raise_if_disk_failed(fault, self.root)
             if fault.errno in NO_LINKS and fault.filename2:  # the link failed, not the file
                 raise StoreError(
-                    f"{self.root}: this file system has no hard links, as an object store that is "
-                    "mounted as a folder; choose a folder on a disk with --results, and "
-                    "`bench export` what is finished to this one"
+                    f"{self.root}: this file system does not support hard links (it may be a "
+                    "mounted object store); choose a folder on a disk with --results, and copy "
+                    "finished cells here by `bench export`"
                 ) from fault
             reason = fault.strerror or str(fault)
             raise StoreError(f"{self.root}: results cannot be written here ({reason})") from fault

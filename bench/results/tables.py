@@ -39,7 +39,7 @@ MOST_BYTES = 2**31  # of a file
 CELL, METRICS = "cell", "metrics"  # columns
 MESSAGE = "message"  # of a cell that diverged, in its provenance
 METRIC, PROVENANCE = "metric.", "origin."  # what the names of such columns begin with
-GONE = f"is missing, but {DIGESTS} names it"
+GONE = f"this file is missing, but {DIGESTS} lists it"
 FORMULA = "=+-@"  # a spreadsheet would compute what begins so
 
 Arrays = dict[str, np.ndarray[Any, Any]]
@@ -157,7 +157,7 @@ class Tables:
                     cell, _, name = key.partition("/")
                     arrays[cell][name] = archive[key]
         except Exception as fault:  # numpy and zipfile raise many kinds for a torn file
-            raise Damaged(f"{self.arrays_file}: cannot be read ({fault})") from fault
+            raise Damaged(f"{self.arrays_file}: the file cannot be read ({fault})") from fault
         return dict(arrays)
 
     @cached_property
@@ -179,7 +179,7 @@ class Tables:
         odd = next((metric for metric, value in metrics.items() if not is_metric(value)), None)
         if odd is not None:
             raise StoreError(
-                f"{self.cells_file}: {name}: {foreign_text(odd)} is not a finite number"
+                f"{self.cells_file}: cell {name}: {foreign_text(odd)} is not a finite number"
             )
         return metrics
 
@@ -205,7 +205,9 @@ class Tables:
         try:
             parsed: TrainingHistory = json.loads(f"[{','.join(texts)}]")
         except (ValueError, RecursionError) as fault:
-            raise StoreError(f"{self.history_file}: {name}: cannot be read ({fault})") from fault
+            raise StoreError(
+                f"{self.history_file}: {name}: the history cannot be read ({fault})"
+            ) from fault
         return parsed
 
 
@@ -231,8 +233,8 @@ class Exported:
             for other in others:
                 if other.metrics(name) != first.metrics(name):
                     raise StoreError(
-                        f"{first.cells_file} and {other.cells_file}: other metrics of cell "
-                        f"{name}; export both suites again"
+                        f"{first.cells_file} and {other.cells_file} have different "
+                        f"metrics for cell {name}; export both suites again"
                     )
         return dict(by_cell)
 
@@ -291,11 +293,12 @@ def _rows(path: Path) -> dict[str, CellRow]:
         texts = dict(zip(names, line, strict=True))
         name, row = texts.get(CELL) or texts["id"], CellRow.of(texts)
         if name in rows:
-            raise Damaged(f"{path}: has cell {foreign_text(name)} twice")
+            raise Damaged(f"{path}: the table has cell {foreign_text(name)} twice")
         actual = None if is_verified else id_of(str(row.fields.get("experiment")), row.fields)
         if actual not in (None, name):
             raise Damaged(
-                f"{path}: cell {foreign_text(name)}: its settings are those of cell {actual}"
+                f"{path}: cell {foreign_text(name)}: the settings in this row belong to "
+                f"cell {actual}"
             )
         rows[name] = row
     return rows
@@ -322,16 +325,16 @@ def _read_lines(path: Path) -> Iterator[tuple[list[str], list[str]]]:
         text = gzip.decompress(content) if path.suffix == ".gz" else content
         names, *lines = [*csv.reader(io.StringIO(text.decode(), newline=""))] or [[]]
     except (OSError, EOFError, zlib.error, ValueError, csv.Error) as fault:
-        raise Damaged(f"{path}: cannot be read as CSV ({fault})") from fault
+        raise Damaged(f"{path}: the file cannot be read as CSV ({fault})") from fault
     twice = [name for name, n in Counter(names).items() if n > 1]
     if twice:
-        raise Damaged(f"{path}: has column {foreign_text(twice[0])} twice")
+        raise Damaged(f"{path}: the table has column {foreign_text(twice[0])} twice")
     if not {CELL, "id"} & set(names):
-        raise StoreError(f"{path}: has no column '{CELL}'; it is not an exported table")
+        raise StoreError(f"{path}: the file has no column '{CELL}', so it is not an exported table")
     for i, line in enumerate(lines):
         if line and len(line) != len(names):
-            why = f"line {i + 2} has {len(line)} columns, not {len(names)}"
-            raise Damaged(f"{path}: cannot be read as CSV ({why})")
+            why = f"line {i + 2} has {len(line)} columns instead of {len(names)}"
+            raise Damaged(f"{path}: the file cannot be read as CSV ({why})")
         if line:
             yield names, line
 
@@ -349,7 +352,9 @@ def read_table(path: Path) -> bytes | None:
             raise Damaged(f"{path}: {GONE}; export it again")
         return None
     if expected is not None and sha256_of(content) != expected:
-        raise Damaged(f"{path}: has a SHA-256 that differs from {DIGESTS}; export it again")
+        raise Damaged(
+            f"{path}: the SHA-256 of this file differs from {DIGESTS}; export the table again"
+        )
     return content
 
 

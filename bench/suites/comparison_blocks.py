@@ -41,10 +41,13 @@ class ComparisonBlock(RowsAndCells):
     def _one_reduction(self) -> Self:
         gains = self.gain_over or any(case.gain_over for case in self.cases)
         if sum(map(bool, (self.argmax, self.std_over, gains))) > 1:
-            raise ValueError("argmax, std_over, gain_over: at most one of them")
+            raise ValueError("argmax, std_over, gain_over: at most one of these keys may be given")
         if self.baseline or any(case.baseline for case in self.cases):
             if gains:
-                raise ValueError("gain_over, baseline: a printed gain is an effect already")
+                raise ValueError(
+                    "gain_over, baseline: only one of these keys may be given, because a "
+                    "published gain is already an effect"
+                )
             if self.argmax or self.std_over:
                 raise ValueError("baseline: cannot be combined with argmax or std_over")
         return self
@@ -52,10 +55,10 @@ class ComparisonBlock(RowsAndCells):
     @model_validator(mode="after")
     def _names_its_artifacts_and_metrics(self) -> Self:
         if bool(self.artifact) == bool(self.artifacts):
-            raise ValueError("artifact, artifacts: exactly one is needed")
+            raise ValueError("artifact, artifacts: exactly one of these keys is needed")
         of_cases = [case.metric is not None for case in self.cases]
         if [bool(self.metric), bool(self.metrics), any(of_cases)].count(True) != 1:
-            raise ValueError("metric, metrics, cases.N.metric: exactly one is needed")
+            raise ValueError("metric, metrics, cases.N.metric: exactly one of these keys is needed")
         if any(of_cases) and not all(of_cases):
             raise ValueError(f"cases.{of_cases.index(False)}.metric is missing")
         count = math.prod(max(1, len(n)) for n in (self.artifacts, self.metrics, self.cases))
@@ -64,7 +67,7 @@ class ComparisonBlock(RowsAndCells):
                 f"artifacts x metrics x cases are {count}; at most {MOST_COMPARISONS} are allowed"
             )
         if isinstance(self.metrics, dict) and self.reading is not None:
-            raise ValueError("reading: is given under metrics too; keep one of them")
+            raise ValueError("reading: the key is given under metrics too; remove one of the two")
         return self
 
 

@@ -157,7 +157,8 @@ class ResolvedGrid:
             rest = " and ".join(name for name in names if name not in taken)
             if given and rest:
                 raise SuiteError(
-                    f"--set {given[0]}: the suite varies it together with {rest}: set {rest} too"
+                    f"--set {given[0]}: the suite varies this setting together with {rest}, so "
+                    f"set {rest} too"
                 )
             axes += [] if given else [points]
         return replace(
@@ -218,7 +219,7 @@ def expand(
     else:
         _check_distinct(cells, grids[0], path)
     if not cells:
-        raise SuiteError(f"{path}: scale '{scale}': --where and exclude leave no cell")
+        raise SuiteError(f"{path}: scale '{scale}': no cell remains after --where and exclude")
     baselines: list[Cell] = []
     if chosen.baselines is not None and not changes:
         asked = BASELINES if kinds is None else [kind for kind in kinds if kind is not None]
@@ -303,7 +304,7 @@ def check_exclusions(suite: Suite, path: Path) -> None:
     for place, any_point in left_out.items():
         if not any_point:
             raise SuiteError(
-                f"{path}: {place}: excludes nothing: no configuration has these values"
+                f"{path}: {place}: this excludes nothing, because no configuration has these values"
             )
 
 
@@ -316,10 +317,10 @@ def check_sizes(values: Sequence[Scalar], key_path: str) -> None:
     for value in values:
         if isinstance(value, int) and abs(value) > LARGEST_WHOLE:
             raise SuiteError(
-                f"{key_path}: a whole number beyond {LARGEST_WHOLE}, the largest allowed"
+                f"{key_path}: the whole number exceeds {LARGEST_WHOLE}, the largest allowed"
             )
         if isinstance(value, str) and len(value) > LONGEST_TEXT:
-            raise SuiteError(f"{key_path}: text of more than {LONGEST_TEXT} characters")
+            raise SuiteError(f"{key_path}: the text has more than {LONGEST_TEXT} characters")
 
 
 @cache
@@ -342,7 +343,10 @@ def _shared_settings(suite: Suite, path: Path) -> Placed:
     shared: Placed = {k: (v, f"fixed.{k}") for k, v in suite.fixed.items()}
     for name, assumption in suite.assumed.items():
         if name in shared:
-            raise SuiteError(f"{path}: assumed.{name}: is given under fixed too; keep one of them")
+            raise SuiteError(
+                f"{path}: assumed.{name}: the setting is given under fixed too; remove one "
+                "of the two"
+            )
         shared[name] = (assumption.value, f"assumed.{name}.value")
     return shared
 
@@ -368,7 +372,9 @@ def _multiplied(rows: Sequence[PointRow], key_path: str) -> list[Point]:
     """Return the rows of a list, those with listed values multiplied out."""
     count = sum(prod(len(v) for v in row.values() if isinstance(v, list)) for row in rows)
     if count > MOST_CELLS:
-        raise SuiteError(f"{key_path}: {count} rows; at most {MOST_CELLS} are allowed")
+        raise SuiteError(
+            f"{key_path}: the list has {count} rows, but at most {MOST_CELLS} are allowed"
+        )
     return [point for row in rows for point in rows_of(row)]
 
 
@@ -391,7 +397,8 @@ def _block_settings(
             other = taken.get(name) or (fixed[name][1] if always and name in fixed else None)
             if other:
                 raise SuiteError(
-                    f"{path}: {axis.place}.{name}: is given as {other} too; keep one of the two"
+                    f"{path}: {axis.place}.{name}: the setting is given as {other} too; remove "
+                    "one of the two"
                 )
             taken[name] = f"{axis.place}.{name}"
     return fixed, axes
@@ -412,8 +419,8 @@ def _replaced(axes: list[GridAxis], new: GridAxis, names: list[str], path: Path)
     if _is_of_grid(new):  # takes the place of an axis of one setting
         if hit and len(axes[hit[0]].names()) > 1:
             raise SuiteError(
-                f"{path}: {new.place}.{next(iter(given))}: is set together with other settings "
-                "under points; change it there"
+                f"{path}: {new.place}.{next(iter(given))}: the setting is set together with "
+                "other settings under points; change it there"
             )
         if hit:
             return [GridAxis(new.place, points) if i == hit[0] else a for i, a in enumerate(axes)]
@@ -425,7 +432,9 @@ def _scale_settings(
 ) -> Placed:
     """Return the settings of the shared scale that are no axes, and the scale's own."""
     for name in chosen.fixed.keys() & whole:
-        raise SuiteError(f"{path}: {prefix}fixed.{name}: is an axis; set it under grid or points")
+        raise SuiteError(
+            f"{path}: {prefix}fixed.{name}: the setting is an axis, so set it under grid or points"
+        )
     at_shared = f"{prefix}like: {chosen.like}: fixed"
     placed = {k: (v, f"{at_shared}.{k}") for k, v in chosen.shared.items() if k not in whole}
     placed |= {k: (v, f"{prefix}fixed.{k}") for k, v in chosen.fixed.items()}
@@ -444,7 +453,7 @@ def _check_values(fixed: Placed, axes: list[GridAxis], path: Path) -> None:
             key = tuple(map(typed, whole.values()))
             if key in seen and _is_of_grid(axis):
                 ((name, value),) = point.items()
-                raise SuiteError(f"{path}: {axis.place}.{name}: the value {value!r} twice")
+                raise SuiteError(f"{path}: {axis.place}.{name}: the value {value!r} is given twice")
             if key in seen:
                 raise SuiteError(f"{path}: {axis.place}: {value_text(point)} is given twice")
             seen.add(key)
@@ -485,7 +494,8 @@ def _check_count(grids: Sequence[ResolvedGrid], seeds: int, key_path: str) -> No
     if total > MOST_CELLS:
         count = f"{total}" if total < _UNCOUNTED else f"more than {_UNCOUNTED:.0e}"
         raise SuiteError(
-            f"{key_path}: {count} cells, excluded ones counted; at most {MOST_CELLS} are allowed"
+            f"{key_path}: there are {count} cells (including excluded ones), but at "
+            f"most {MOST_CELLS} are allowed"
         )
 
 
@@ -496,7 +506,7 @@ def _baselines(
     for kind in kinds:
         if kind not in BASELINES:
             known = choices(str(kind), list(BASELINES))
-            raise SuiteError(f"--where baseline: found '{kind}'. {known}")
+            raise SuiteError(f"--where baseline: there is no baseline '{kind}'. {known}")
     try:
         return list(baseline_cells(cells, settings, kinds))
     except ValidationError as error:
@@ -511,7 +521,7 @@ def _check_chosen(rules: dict[str, list[Scalar]], grids: Sequence[ResolvedGrid])
     for name, wanted in rules.items():
         there = dict.fromkeys(typed(point.get(name)) for point in points)
         if there.keys() == {typed(None)} and None not in wanted:
-            raise SuiteError(f"--where {name}: no cell sets it.")
+            raise SuiteError(f"--where {name}: no cell has this setting.")
         for value in wanted:
             if typed(value) not in there:
                 raise SuiteError(f"--where {name}: {no_cell_has(value, [v for _, v in there])}")

@@ -177,7 +177,7 @@ def no_cell_has(value: Any, there: Sequence[Any]) -> str:
     texts = [value_text(v) for v in there]
     found = repr(value) if isinstance(value, str) and value in texts else value_text(value)
     more = f" and {len(texts) - MOST_LISTED} more" if len(texts) > MOST_LISTED else ""
-    return f"no cell has the value {found}. There are: {', '.join(texts[:MOST_LISTED])}{more}."
+    return f"no cell has the value {found}. The cells have: {', '.join(texts[:MOST_LISTED])}{more}."
 
 
 def stated_text(value: Any, joined_by: str = " or ") -> str:

@@ -143,15 +143,18 @@ class Figure(DrawnCells, Quantity):
         }
         for what, both in at_odds.items():
             if both:
-                raise ValueError(f"{what} exclude each other")
+                raise ValueError(f"{what} cannot be given together")
         for key in dict.fromkeys(key for kind in KINDS.values() for key in kind.keys):
             kinds = [name for name, kind in KINDS.items() if key in kind.keys]
             if getattr(self, key) and self.draw not in kinds:
                 known = " or ".join(kinds)
-                raise ValueError(f"{key}: belongs to draw: {known}, not to '{self.draw}'")
+                raise ValueError(
+                    f"{key}: the key can be used only with draw: {known}, not with '{self.draw}'"
+                )
         if self.draw == "gains" and not self.baseline:
             raise ValueError(
-                "draw: gains needs baseline: settings of the cells that gains are relative to"
+                "draw: gains needs the key baseline, with the settings of the cells that "
+                "gains are relative to"
             )
         return self
 

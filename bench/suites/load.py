@@ -102,9 +102,11 @@ class TableEntry(TableBase):
     @model_validator(mode="after")
     def _names_its_metrics(self) -> Self:
         if bool(self.metrics) == (self.metric is not None) or bool(self.metrics and self.title):
-            raise ValueError("needs title and metric, or metrics alone")
+            raise ValueError(
+                "a table needs either the keys title and metric, or only the key metrics"
+            )
         if self.metric and not self.title:
-            raise ValueError("title is missing")
+            raise ValueError("the key title is missing")
         for name in self.metrics:
             if name not in STANDARD_TITLES:
                 known = choices(name, list(STANDARD_TITLES))
@@ -144,12 +146,16 @@ class SuiteFile(SuiteBase):
     @model_validator(mode="after")
     def _its_parts_agree(self) -> Self:
         if self.scale not in self.scales:
-            raise ValueError(f"scale: no scale '{self.scale}'; there are {', '.join(self.scales)}")
+            raise ValueError(
+                f"scale: there is no scale '{self.scale}'; the suite has {', '.join(self.scales)}"
+            )
         named = "reproduces" if self.reproduces else "claims" if self.claims else None
         if named and self.paper is None:
-            raise ValueError(f"{named}: needs the key paper, which names the paper")
+            raise ValueError(f"{named}: the suite also needs the key paper, which names the paper")
         if self.paper is not None and named is None:
-            raise ValueError("reproduces: a suite with a paper lists artifacts here, or has claims")
+            raise ValueError(
+                "reproduces: a suite with the key paper must list artifacts here, or have claims"
+            )
         return self
 
     def checks(self) -> dict[str, list[Check]]:
@@ -310,12 +316,15 @@ def suite_paths(folder: Path) -> dict[str, Path]:
         SuiteError: the folder does not exist, or two files have the same name.
     """
     if not folder.is_dir():
-        raise SuiteError(f"{folder}: no such folder; --suites names the folder of suite files")
+        raise SuiteError(
+            f"{folder}: this folder does not exist; --suites must name the folder of suite files"
+        )
     paths: dict[str, Path] = {}
     for path in yaml_files(folder):
         if path.stem in paths:
             raise SuiteError(
-                f"{path}: a second suite named '{path.stem}', beside {paths[path.stem]}"
+                f"{path}: this is a second suite named '{path.stem}'; the first is "
+                f"{paths[path.stem]}"
             )
         paths[path.stem] = path
     return paths
@@ -335,8 +344,8 @@ def known_suites(folder: Path) -> dict[str, Path]:
         for name, file in suite_paths(path).items():
             if name in installed and name not in here:
                 raise SuiteError(
-                    f"plug-in {plugin}: {file}: a second suite named '{name}', beside "
-                    f"{installed[name]}"
+                    f"plug-in {plugin}: {file}: this is a second suite named '{name}'; the "
+                    f"first is {installed[name]}"
                 )
             installed[name] = file
     return here | {name: file for name, file in installed.items() if name not in here}
@@ -357,7 +366,10 @@ def find_suite(name: str, folder: Path) -> Path:
     meant = [name] if name in own else [] if near(name, list(paths)) else near(name, own)
     if meant:
         raise SuiteError(
-            f"{folder}: no suite '{name}'. One of bench's own suites is '{meant[0]}': "
-            f"`bench --suites {shipped_suites()} VERB ...` uses those"
+            f"{folder}: there is no suite '{name}'. One of bench's own suites is "
+            f"'{meant[0]}': `bench --suites {shipped_suites()} VERB ...` uses bench's "
+            "own suites"
         )
-    raise SuiteError(f"{folder}: no suite '{name}'. {choices(name, list(paths), 'bench suites')}")
+    raise SuiteError(
+        f"{folder}: there is no suite '{name}'. {choices(name, list(paths), 'bench suites')}"
+    )

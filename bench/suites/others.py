@@ -164,7 +164,9 @@ def check_source(path: Path, suites: Path) -> list[OthersRow]:
         for what, name, known in named:
             if name not in known:
                 hint = choices(str(name), sorted(known))
-                raise PublishedError(f"{path}: rows.{row.position}: no {what} '{name}'. {hint}")
+                raise PublishedError(
+                    f"{path}: rows.{row.position}: there is no {what} '{name}'. {hint}"
+                )
     return rows
 
 

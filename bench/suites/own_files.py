@@ -33,7 +33,7 @@ OwnLosses = Mapping[str, LossFile]
 """Objectives and methods by name."""
 NOT_RECORDED = ("step", "epoch", "lr")
 """Keys of a history's lines besides metrics, which no quantity of a method may have."""
-TAKEN = "bench uses this name already; choose another name"
+TAKEN = "bench already uses this name; choose a different name"
 OwnMetrics = Mapping[str, tuple[Mapping[str, Path], Mapping[str, Parameter]]]
 """Metric files by name, and all their parameters, for each setting that names a file."""
 
@@ -85,9 +85,11 @@ def method_files(folder: Path) -> list[Path]:
 def _add(file: LossFile, found: dict[str, LossFile]) -> None:
     path = file.path
     if file.name in LOSSES or (path.parent != SHIPPED_METHODS and file.name in shipped()):
-        raise SuiteError(f"{path}: bench has a loss '{file.name}'; choose another name")
+        raise SuiteError(f"{path}: bench already has a loss '{file.name}'; choose a different name")
     if file.name in found:
-        raise SuiteError(f"{path}: {found[file.name].path} has the same name; choose another name")
+        raise SuiteError(
+            f"{path}: {found[file.name].path} has the same name; choose a different name"
+        )
     declared = file.declared
     quantities = declared.quantities if isinstance(declared, MethodDeclaration) else []
     for name in declared.parameters:
@@ -97,7 +99,9 @@ def _add(file: LossFile, found: dict[str, LossFile]) -> None:
         if name in NOT_RECORDED or _is_used(name):
             raise SuiteError(f"{path}: quantities: {name}: {TAKEN}")
         if name in declared.parameters:
-            raise SuiteError(f"{path}: quantities: {name}: is a parameter too; rename one")
+            raise SuiteError(
+                f"{path}: quantities: {name}: the name is also a parameter; rename one of the two"
+            )
     found[file.name] = file
 
 
@@ -187,7 +191,9 @@ def with_own_loss(
     given = {k: v for k, v in settings.items() if k in everyone and v is not None}
     for name in given:
         if name not in mine:
-            raise ValueError(f"{places.get(name, name)}: is no parameter of loss '{loss}'")
+            raise ValueError(
+                f"{places.get(name, name)}: loss '{loss}' has no parameter of this name"
+            )
     rest = {k: v for k, v in settings.items() if k not in everyone}
     if file is None:
         return rest
@@ -229,8 +235,9 @@ def check_own_losses(cells: Iterable[Cell], own: OwnLosses) -> None:
             file = own[cell.loss]
             if file.is_method != (cell.target == "own"):
                 raise ValueError(
-                    f"loss '{cell.loss}' is {'a method' if file.is_method else 'no method'} and "
-                    f"target is '{cell.target}': target 'own' and a method's loss need each other"
+                    f"loss '{cell.loss}' is {'a method' if file.is_method else 'no method'}, "
+                    f"but target is '{cell.target}': target 'own' must be used with the loss of "
+                    "a method, and only with it"
                 )
             check_given(cell, f"loss '{cell.loss}'", [*file.arguments, *file.hooks.get(UPDATE, ())])
 
@@ -263,7 +270,7 @@ def check_given(cell: EncoderCell, who: str, arguments: Iterable[str]) -> None:
     for name in arguments:
         there, what = needed.get(name, (True, ""))
         if not there:
-            raise ValueError(f"{who} takes {name}: it needs {what}")
+            raise ValueError(f"{who} takes the argument {name}, which needs {what}")
 
 
 def own_metrics(suites: Path) -> OwnMetrics:
@@ -297,7 +304,9 @@ def with_own_metrics(
         if (name := settings.get(setting)) is not None:
             place = f"{places.get(setting, setting)}: {setting} '{name}'"
             if not files:
-                raise ValueError(f"{place}: there is no {suites / FOLDERS[setting]}/{name}.py")
+                raise ValueError(
+                    f"{place}: the file {suites / FOLDERS[setting]}/{name}.py does not exist"
+                )
             if name not in files:
                 raise ValueError(f"{place} is unknown. {choices(str(name), list(files))}")
             file = read_metric_file(files[name], setting)
@@ -306,7 +315,11 @@ def with_own_metrics(
         given = {k: value for k, value in given.items() if value is not None}
         for k in given:
             if k not in mine:
-                why = f"is no parameter of {setting} '{name}'" if name else f"needs {setting}"
+                why = (
+                    f"{setting} '{name}' has no parameter of this name"
+                    if name
+                    else f"needs {setting}"
+                )
                 raise ValueError(f"{places.get(k, k)}: {why}")
         found |= read_values(mine, given, f"{setting} '{name}'", places)
     return found

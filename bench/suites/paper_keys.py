@@ -82,7 +82,10 @@ def _in_rows(place: Keys, rows: Sequence[PrintedRow], source: str | None) -> Ite
             except PublishedError as error:
                 yield Fault((*place, i, "quoted_from", "source"), str(error))
             if whose != QUOTED:
-                text = f"is of a number whose source is '{whose}', expected '{QUOTED}'."
+                text = (
+                    f"this key needs a number whose source is '{QUOTED}', but the source is "
+                    f"'{whose}'."
+                )
                 yield Fault((*place, i, "quoted_from"), text)
 
 

@@ -159,7 +159,10 @@ def _add(
     for name, method in _entries(path, known).items():
         if method.like is not None and method.like not in known:
             allowed = choices(method.like, list(known))
-            raise SuiteError(f"{path}: {name}.like: no method '{method.like}' before. {allowed}")
+            raise SuiteError(
+                f"{path}: {name}.like: no method '{method.like}' is defined before this "
+                f"one. {allowed}"
+            )
         base = known[method.like].coordinates if method.like else {}
         loss = _loss_of(method.coordinates, base)
         file = (shipped() if own is None else own).get(str(loss))
@@ -198,17 +201,20 @@ def _entries(path: Path, known: Mapping[str, Preset]) -> dict[str, _Written]:
         data = load_yaml(path, SuiteError)
         if isinstance(data, dict) and "version" in data:
             code = path.with_suffix(".py")
-            raise SuiteError(f"{code}: No such file or directory; it holds the class of {path}")
+            raise SuiteError(f"{code}: this file does not exist, but must hold the class of {path}")
         return read_entries(path, _Written, known, "method")
     declared = read_loss_file(path, method=True).declared
     assert isinstance(declared, MethodDeclaration)
     if path.stem in known:
-        raise SuiteError(f"{path}: there is a method of that name already")
+        raise SuiteError(f"{path}: a method of this name already exists; choose a different name")
     written = declared.model_dump(include=set(_Written.model_fields))
     own = OWN_STEP | {"loss": path.stem}
     for name in declared.coordinates:
         if name in own:
-            raise SuiteError(f"{path}: coordinates.{name}: follows from the code; leave it out")
+            raise SuiteError(
+                f"{path}: coordinates.{name}: the code of the method determines this "
+                "setting; leave it out"
+            )
     own_code = {name: {"ours": value, "source": "its own code"} for name, value in own.items()}
     written["coordinates"] = own_code | declared.coordinates
     return {path.stem: _Written.model_validate(written)}
@@ -388,9 +394,12 @@ def _of_mapping(
         stated[key] = values if isinstance(written[key], list) else values[0]
     different = [key for key, value in stated.items() if departs(ours, value)]
     if different and "why" not in written:
-        raise SuiteError(f"{key_path}: not the {different[0]}'s value; the key 'why' is missing")
+        raise SuiteError(
+            f"{key_path}: our value differs from the value of the {different[0]}, so "
+            "the key 'why' must give the reason"
+        )
     if not different and "why" in written:
-        raise SuiteError(f"{key_path}.why: our value is the stated one; leave 'why' out")
+        raise SuiteError(f"{key_path}.why: our value equals the stated value, so leave 'why' out")
     return Coordinate(ours, written["source"], stated, written.get("why"))
 
 

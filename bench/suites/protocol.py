@@ -156,8 +156,8 @@ def check_scale(suite: Suite, scale: str, cells: Sequence[Cell], paper: Paper) -
     of_data = any("dataset" in statement.stated for s, _ in stated for statement in s)
     if of_data and not any(faults):
         raise SuiteError(
-            f"{suite.name}: scales.{scale}.protocol: declared 'reduced', but every stated setting "
-            "is the published one"
+            f"{suite.name}: scales.{scale}.protocol: declared 'reduced', but every "
+            "setting has the value that the paper states"
         )
 
 

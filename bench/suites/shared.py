@@ -67,8 +67,8 @@ class SharedScaleEntry(Record):
         missing = [name for name in ("what", "protocol") if getattr(self, name) is None]
         if missing and self.like is None:
             raise ValueError(
-                f"{' and '.join(missing)} missing; give {'both' if missing[1:] else 'it'}, or name "
-                "a shared scale under like"
+                f"the scale lacks {' and '.join(missing)}; give "
+                f"{'both' if missing[1:] else 'this key'}, or name a shared scale under like"
             )
         return self
 
@@ -152,7 +152,7 @@ def named(name: str, known: Mapping[str, Built], key_path: str, noun: str) -> Bu
         SuiteError: the entry does not exist; the message starts with `key_path`.
     """
     if name not in known:
-        raise SuiteError(f"{key_path}: no {noun} '{name}'. {choices(name, list(known))}")
+        raise SuiteError(f"{key_path}: there is no {noun} '{name}'. {choices(name, list(known))}")
     return known[name]
 
 
@@ -190,7 +190,7 @@ def read_entries(
         raise explain(SuiteError, error, path, root=kind) from None
     for name in entries:
         if name in known:
-            raise SuiteError(f"{path}: {name}: there is a {noun} of that name already")
+            raise SuiteError(f"{path}: {name}: a {noun} of this name already exists")
     return entries
 
 
@@ -220,7 +220,7 @@ def experiment_named(name: str, path: Path) -> type[Cell]:
     """
     if name not in CELLS:
         known = choices(name, list(CELLS))
-        raise SuiteError(f"{path}: experiment: unknown experiment '{name}'. {known}")
+        raise SuiteError(f"{path}: experiment: there is no experiment '{name}'. {known}")
     return CELLS[name]
 
 
@@ -235,7 +235,7 @@ def check_known(keys: Iterable[str], known: list[str], key_path: str) -> None:
         if key not in known:
             rest = f"unknown key. {choices(key, known)}"
             if key in SETTING_OF:
-                rest = f"is a metric; the setting is {SETTING_OF[key]}: NAME"
+                rest = f"this is the name of a metric; set {SETTING_OF[key]}: NAME instead"
             faults.append(SuiteError(f"{key_path}.{key}: {rest}"))
     raise_all(faults, SuiteError)
 

@@ -38,7 +38,9 @@ def copy_suites(to: Path) -> int:
         SuiteError: the folder is not empty.
     """
     if to.is_symlink() or (to.exists() and not (to.is_dir() and not any(to.iterdir()))):
-        raise SuiteError(f"{to}: exists and is not empty; nothing was copied")
+        raise SuiteError(
+            f"{to}: this folder already exists and is not empty, so nothing was copied"
+        )
     to.parent.mkdir(parents=True, exist_ok=True)
     partial = to.with_name(f".{to.name}.{os.getpid()}")
     try:

@@ -39,7 +39,7 @@ Axes = dict[str, Annotated[list[Scalar], Field(min_length=1)]]
 def _check_seeds(seeds: list[int]) -> list[int]:
     ((seed, count),) = Counter(seeds).most_common(1)
     if count > 1:
-        raise ValueError(f"{seed} twice")
+        raise ValueError(f"the seed {seed} is listed twice")
     return seeds
 
 
@@ -47,13 +47,15 @@ def _check_figures(figures: list[Figure]) -> list[Figure]:
     """Refuse two figures of one name, which is that of their files."""
     for name, count in Counter(figure.name for figure in figures).items():
         if count > 1:
-            raise ValueError(f"the name {name} twice")
+            raise ValueError(f"the name {name} is listed twice")
     return figures
 
 
 def _check_one_form(points: list[Any]) -> list[Any]:
     if len({isinstance(entry, list) for entry in points}) > 1:
-        raise ValueError("holds rows and lists of rows; give one list of rows, or several lists")
+        raise ValueError(
+            "the list mixes rows and lists of rows; give one list of rows, or several lists of rows"
+        )
     return points
 
 
@@ -71,7 +73,9 @@ def refuse_columns(data: Any) -> Any:
         ValueError: the mapping has the key.
     """
     if isinstance(data, dict) and "zip" in data:
-        raise ValueError("`zip` was replaced by `points`, one row for each combination")
+        raise ValueError(
+            "the key `zip` no longer exists; use `points` with one row for each combination"
+        )
     return data
 
 
@@ -82,10 +86,14 @@ def _with_both(check: Any) -> Any:
     shared = check["both"]
     sides = {key: check[key] for key in SIDES if isinstance(check.get(key), dict)}
     if not sides.keys() - {"where"}:
-        raise ValueError("both: needs a second side; give `than`, or use `where` alone")
+        raise ValueError(
+            "both: the check has no second side; give `than`, or use `where` without `both`"
+        )
     for key, side in sides.items():
         for name in shared.keys() & side.keys():
-            raise ValueError(f"both.{name}: is given under {key} too; keep one of them")
+            raise ValueError(
+                f"both.{name}: the setting is given under {key} too; remove one of the two"
+            )
     rest = {key: value for key, value in check.items() if key != "both"}
     return rest | {"where": shared} | {key: shared | side for key, side in sides.items()}
 
@@ -208,7 +216,9 @@ def _only_entry(columns: Any) -> Any:
     if not isinstance(columns, list):
         return columns
     if len(columns) != 1:
-        raise ValueError(f"names one setting, found {len(columns)}; put the others under rows")
+        raise ValueError(
+            f"this key must name one setting, found {len(columns)}; put the others under rows"
+        )
     return columns[0]
 
 

@@ -167,7 +167,7 @@ class _Choice:
                 if value not in self.there[name]:
                     found = [v for _, v in self.there[name]]
                     return f"{self.at(f'.{name}')}: {no_cell_has(value[1], found)}"
-        return f"{self.at('')}: no cell has {value_text(self.named)}"
+        return f"{self.at('')}: no cell has the settings {value_text(self.named)}"
 
 
 def _choices_of_cells(suite: Suite) -> Iterator[tuple[Callable[[str], str], Chosen]]:
@@ -205,8 +205,9 @@ def _check_baselines(suite: Suite, paper: Paper, path: Path) -> None:
         if comparison.baseline and (comparison.block, repr(comparison.baseline)) not in used:
             key_path = comparison.key_path(f"baseline.{next(iter(comparison.baseline))}")
             raise SuiteError(
-                f"{path}: {key_path}: no printed row of {comparison.artifact} differs from another "
-                f"one in having {value_text(comparison.baseline)} instead"
+                f"{path}: {key_path}: {comparison.artifact} has no published row with "
+                f"{value_text(comparison.baseline)} whose other settings match a different "
+                "row, so it cannot be a baseline"
             )
 
 
@@ -304,8 +305,8 @@ def _check_artifact_rows(suite: Suite, paper: Paper, path: Path) -> None:
         values = paper.artifact(comparison.artifact).values
         if values and not any(is_spoken_of(value, comparison, ()) for value in values):
             raise SuiteError(
-                f"{path}: {comparison.key_path('rows')}: no printed row of {comparison.artifact} "
-                f"has {value_text(comparison.rows)}"
+                f"{path}: {comparison.key_path('rows')}: no published row of "
+                f"{comparison.artifact} has {value_text(comparison.rows)}"
             )
     for i, figure in enumerate(suite.figures):
         values = [value for name in figure.artifacts for value in paper.artifact(name).values]

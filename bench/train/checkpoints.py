@@ -49,13 +49,16 @@ def load_checkpoint(folder: CellFolder, device: str = "cpu") -> Checkpoint | Non
             saved: Checkpoint = torch.load(file, weights_only=True, map_location=device)
         if saved["cell"] == folder.path.name and saved["step"] > 0:
             return saved
-        why = "is not a checkpoint of this cell"
+        why = "the file is not a checkpoint of this cell"
     except FileNotFoundError:
         return None
     except Damaged as fault:
         why = str(fault).removeprefix(f"{path}: ")
     except Exception as fault:  # torch raises many kinds for a torn file
-        why = f"cannot be read ({str(fault).strip().partition(chr(10))[0] or type(fault).__name__})"
+        why = (
+            "the file cannot be read "
+            f"({str(fault).strip().partition(chr(10))[0] or type(fault).__name__})"
+        )
     warn(f"{path}: {why}; the training starts again")
     return None
 

@@ -215,9 +215,11 @@ def chosen_rows(cell: Detection, part: BoxedPart) -> Rows:
     there = part.learnable
     wanted = len(there) if cell.detect_images is None else cell.detect_images
     if wanted > len(there):
-        raise DataFailure(f"detect_images {wanted}: there are {len(there)} images with an object")
+        raise DataFailure(f"detect_images is {wanted}, but only {len(there)} images have an object")
     if wanted < cell.detect_batch_size:
-        raise DataFailure(f"a step takes {cell.detect_batch_size} images, but there are {wanted}")
+        raise DataFailure(
+            f"a step needs {cell.detect_batch_size} images, but there are only {wanted}"
+        )
     order = stream(0, Purpose.DATA, wanted).permutation(len(there))
     return there[np.sort(order[:wanted])]
 

@@ -91,7 +91,7 @@ class Training(Trainable):
     def _check_label_free(self) -> None:
         """Raise a DataFailure if the training looks at labels: its images have no classes."""
         cell, method = self.cell, self.method
-        fault = f"{cell.dataset}: the images have no classes"
+        fault = f"the images of {cell.dataset} have no classes"
         for name, off in (("knn_every_epochs", "0"), ("online_linear", "false")):
             if getattr(cell, name):
                 raise DataFailure(f"{fault}, which {name} needs; set it to {off}")

@@ -139,8 +139,8 @@ class LARS(Optimizer):
         """
         if not (lr >= 0 and 0 <= momentum < 1 and weight_decay >= 0):
             raise ValueError(
-                "needs lr >= 0, 0 <= momentum < 1 and weight_decay >= 0, found "
-                f"{lr}, {momentum} and {weight_decay}"
+                "the optimizer needs lr >= 0, 0 <= momentum < 1 and weight_decay >= 0, "
+                f"found {lr}, {momentum} and {weight_decay}"
             )
         if trust is not None and not trust > 0:
             raise ValueError(f"trust must be above 0, found {trust}")

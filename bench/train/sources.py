@@ -173,10 +173,14 @@ class OnDisk:
                 to be resized before they are cropped.
         """
         if cell.resized_to is not None:
-            raise DataFailure(f"resized_to {cell.resized_to} needs a data set in memory")
+            raise DataFailure(
+                f"resized_to {cell.resized_to} can be used only with a data set that fits in memory"
+            )
         self.meta = Meta(files.classes, files.fingerprint, files.mean, files.std)
         if cell.pretrain_on != "train":
-            raise DataFailure(f"{files.name} has no unlabelled images: pretrain_on must be train")
+            raise DataFailure(
+                f"{files.name} has no unlabelled images, so pretrain_on must be 'train'"
+            )
         rows = chosen_rows(cell, len(files.train.paths))
         self.paths = {
             "train": [files.train.paths[row] for row in rows],
@@ -218,7 +222,9 @@ class OnDisk:
 
     def warped(self, by: Warp) -> Iterator[Tensor]:
         """Raise a DataFailure: warps need images in memory."""
-        raise DataFailure(f"{by.draws} warps per test image need a data set in memory")
+        raise DataFailure(
+            f"{by.draws} warps per test image can be used only with a data set that fits in memory"
+        )
 
 
 def views_of(cell: WithImages) -> Views:
@@ -293,7 +299,9 @@ def chosen_split(cell: WithImages, images: Images) -> Split:
     split = images.train
     if cell.pretrain_on == "train+unlabeled":
         if images.unlabeled is None:
-            raise DataFailure(f"{images.name} has no unlabelled images: pretrain_on must be train")
+            raise DataFailure(
+                f"{images.name} has no unlabelled images, so pretrain_on must be 'train'"
+            )
         more = images.unlabeled
         split = Split(
             torch.cat([split.pixels, more.pixels]), torch.cat([split.labels, more.labels])
@@ -310,9 +318,11 @@ def chosen_rows(cell: WithImages, there: int) -> Rows:
     """
     wanted = there if cell.train_images is None else cell.train_images
     if wanted > there:
-        raise DataFailure(f"train_images {wanted}: there are {there}")
+        raise DataFailure(f"train_images is {wanted}, but there are only {there} training images")
     if wanted < cell.N:
-        raise DataFailure(f"a step takes N = {cell.N} images, but there are {wanted}")
+        raise DataFailure(
+            f"a step needs N = {cell.N} images, but there are only {wanted} training images"
+        )
     if wanted == there:
         return np.arange(there)
     return np.sort(stream(0, Purpose.DATA, wanted).permutation(there)[:wanted])

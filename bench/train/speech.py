@@ -56,7 +56,8 @@ class _Hearing(Trainable):
         if not self.steps_an_epoch:
             count = len(corpus.train.waves)
             raise DataFailure(
-                f"batch_size {cell.batch_size}: {corpus.name} has {count} to train on"
+                f"batch_size is {cell.batch_size}, but {corpus.name} has only {count} "
+                "training recordings"
             )
         self.steps = cell.epochs * self.steps_an_epoch
         self.online = network.to(device)

@@ -158,7 +158,10 @@ def _resume(trainee: Trainee, folders: Sequence[CellFolder]) -> int:
     checkpoints = [_load(folder) for folder in folders]
     steps = {0 if saved is None else saved["step"] for saved in checkpoints}
     if len(steps) != 1:
-        raise ValueError(f"cells of one stack need checkpoints of one step, found {sorted(steps)}")
+        raise ValueError(
+            "cells that are trained together need checkpoints of the same step, found "
+            f"steps {sorted(steps)}"
+        )
     step = steps.pop()
     for folder in folders:
         folder.rewind_history(step)

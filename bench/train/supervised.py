@@ -108,7 +108,9 @@ def given_labels(cell: Supervised, source: ImageSource) -> Tensor:
     """
     labels_n = source.labels["train"]
     if bool((labels_n < 0).any()):
-        raise DataFailure(f"{cell.dataset}: a training image has no label")
+        raise DataFailure(
+            f"{cell.dataset}: a training image has no label, but a classifier needs labels"
+        )
     return with_noise(
         labels_n,
         classes=source.meta.classes,

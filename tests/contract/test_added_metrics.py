@@ -51,7 +51,10 @@ def test_a_kept_encoder_is_evaluated_again(
     before = metrics_of(finished)
     status = finished.call("status", "small")
     assert "1 missing" in status.out
-    assert "hardness: missing in 1 cell; `bench run` evaluates kept encoders" in status.out
+    assert (
+        "hardness is missing in 1 cell; `bench run` measures it with the stored "
+        "encoders" in status.out
+    )
     done: list[str] = []
     ask = Evaluator.evaluate
 
@@ -61,7 +64,7 @@ def test_a_kept_encoder_is_evaluated_again(
 
     monkeypatch.setattr(Evaluator, "evaluate", noted)
     run = finished.call("run", "small", "--executor", "inline")
-    assert "1 finished cell: evaluating the kept encoder again for hardness" in run.err
+    assert "1 finished cell: evaluating the stored encoder again to measure hardness" in run.err
     assert run.out.startswith("1 done, 0 failed, 0 missing")
     assert done == ["geometry"]
     after = metrics_of(finished)
@@ -73,7 +76,7 @@ def test_a_kept_encoder_is_evaluated_again(
 
 def test_nothing_is_trained_for_a_metric(finished: Workspace) -> None:
     shutil.rmtree(finished.root / "results" / "trained")
-    told = "hardness: not measured (no encoder kept) in 1 cell"
+    told = "hardness is missing in 1 cell, and cannot be measured because no encoder is stored"
     for verb in ("status", "show", "compare"):
         assert told in finished.call(verb, "small").out, verb
     assert "1 done" in finished.call("status", "small").out
@@ -102,7 +105,7 @@ def test_ranks_are_asked_of_finished_cells_by_the_suite_alone(
     assert "rankme" not in metrics_of(workspace)
     assert "1 done" in workspace.call("status", "small").out
     workspace.suite(changed(ONE, {"fixed.ranks": True}))
-    assert "lidar: missing in 1 cell" in (workspace.call("status", "small").out)
+    assert "lidar is missing in 1 cell" in (workspace.call("status", "small").out)
     monkeypatch.setattr(
         "bench.experiments.pretrain.SharedTraining.train",
         lambda *_: pytest.fail("it is trained again"),

@@ -145,7 +145,9 @@ def test_a_mistake_is_told_as_in_the_terminal(
 
 
 def test_results_or_seeds_that_are_none_are_told(small: Workspace) -> None:
-    with pytest.raises(bench.NothingMeasured, match=r"^nowhere: no such results folder; "):
+    with pytest.raises(
+        bench.NothingMeasured, match=r"^nowhere: this results folder does not exist; "
+    ):
         bench.load("small", results="nowhere")
     with pytest.raises(bench.BenchError, match=r"^seeds \['0'\]: expected whole numbers"):
         bench.load("small", seeds="0")  # type: ignore[arg-type]
@@ -168,7 +170,7 @@ NO_SETTINGS: list[tuple[dict[str, Any], str]] = [
     ({"where": {1: 2}}, "where {1: 2}: expected a mapping of settings, "),
     ({"where": {"K": object}}, "where K: found <class 'object'>, expected a value or a list of "),
     ({"where": {"K": {"a": 1}}}, "where K: found {'a': 1}, expected a value or a list of values"),
-    ({"where": {"K": "8"}}, "--where K: no cell has the value '8'. There are: 8, 16."),
+    ({"where": {"K": "8"}}, "--where K: no cell has the value '8'. The cells have: 8, 16."),
     ({"seeds": 3}, "seeds 3: expected whole numbers, such as [0, 1, 2]"),
 ]
 
@@ -209,7 +211,9 @@ def test_all_claims_of_a_paper_are_a_table() -> None:
     assert steady.overall.nunique() == 1
     with pytest.raises(bench.BenchError, match="no paper 'ecqo'"):
         bench.claims(paper="ecqo", **words)
-    with pytest.raises(bench.BenchError, match=r"^paper filters the claims of all suites"):
+    with pytest.raises(
+        bench.BenchError, match=r"^the argument `paper` selects claims of all suites"
+    ):
         bench.claims("eqco-table-9", paper="eqco", **words)
 
 
@@ -220,7 +224,11 @@ def test_published_values_have_their_settings() -> None:
     assert len(bench.published()) > len(bench.published("eqco")) > 40
     with pytest.raises(bench.BenchError, match="no paper 'dlc'"):
         bench.published("dlc")
-    with pytest.raises(bench.BenchError, match=r"^artifact table-1: name its paper too$"):
+    with pytest.raises(
+        bench.BenchError,
+        match=r"^artifact table-1: give the argument `paper` too, because artifacts are "
+        "named within a paper$",
+    ):
         bench.published(artifact="table-1")
 
 
@@ -297,5 +305,5 @@ def test_run_computes_what_is_missing(workspace: Workspace) -> None:
 
 def test_a_file_in_the_place_of_results_is_one_line(small: Workspace) -> None:
     Path("file").write_text("")
-    with pytest.raises(bench.BenchError, match=r"^file: no such results folder"):
+    with pytest.raises(bench.BenchError, match=r"^file: this results folder does not exist"):
         bench.load("small", results="file")

@@ -100,7 +100,9 @@ def test_without_a_suite_untested_claims_are_counted_and_listed_when_asked_for(
     assert "small at tiny (toy experiments at a reduced scale): holds; MI bound" in (
         " ".join(answer.out.split())
     )
-    assert "`bench claims --verdict 'not tested'` lists those, each with" in answer.out
+    assert (
+        "`bench claims --verdict 'not tested'` lists the untested claims, each with" in answer.out
+    )
     untested = measured.call("claims", "--verdict", "not tested", "--paper", "eqco")
     assert (untested.status, untested.out.count("\nnot tested  eqco/")) == (0, 28)
     assert untested.out.endswith("not tested: 28 of 28 claims\n")
@@ -130,7 +132,7 @@ def test_filters(
 
 def test_no_claim_that_matches_is_said_in_whole_sentences(measured: Workspace) -> None:
     assert measured.call("claims", "--search", "temperatures").out == (
-        "\nNo claim matches; `bench claims` lists all that have results.\n"
+        "\nNo claim matches these filters; `bench claims` lists all claims that have results.\n"
     )
 
 
@@ -138,8 +140,9 @@ def test_an_unknown_verdict_is_told(workspace: Workspace) -> None:
     answer = workspace.call("claims", "--verdict", "hold")
     assert (answer.status, answer.err) == (
         2,
-        "bench: --verdict hold: unknown. Did you mean 'holds'? Allowed here: fails, not "
-        "seen at this scale, cannot tell, not tested, partly holds, holds.\n",
+        "bench: --verdict hold: there is no such verdict. Did you mean 'holds'? "
+        "Allowed here: fails, not seen at this scale, cannot tell, not tested, "
+        "partly holds, holds.\n",
     )
 
 
@@ -153,7 +156,10 @@ def test_nothing_tested_is_status_3(workspace: Workspace) -> None:
     ):
         assert workspace.call(*words).status == 3, words
     workspace.suite(changed(SUITE, {"claims": {}}))
-    untested = "No results here test any of these claims; `bench run SUITE` makes some.\n"
+    untested = (
+        "No results in this folder test any of these claims; `bench run SUITE` "
+        "computes the cells of a suite.\n"
+    )
     assert workspace.call("claims").out.endswith(untested)
     path = workspace.root / "suites" / "small.yaml"
     finish(workspace.root / "results", cells_of(path, "tiny"), number)
@@ -170,7 +176,9 @@ def test_checks_of_settings_that_a_scale_does_not_have_are_counted(measured: Wor
     measured.suite(changed(SUITE, changes))
     told = measured.call("claims", "small").out
     assert told.count("change over K") == 1
-    assert told.endswith("    2 more checks on settings that no cell of this scale has\n")
+    assert told.endswith(
+        "    2 more checks cannot be done here, because no cell of this scale has the settings\n"
+    )
     assert len(measured.call("claims", "small", "--json").json) == 3
 
 

@@ -118,7 +118,7 @@ def test_compare(done: Workspace) -> None:
     assert {row["verdict"] for row in answer.json} == {"not measured"}  # other K than printed
     told = done.call("compare", "small").out
     assert "16 of 16 cells done" in told
-    assert "None of 40 printed values has its settings among the finished cells" in told
+    assert "No finished cell of this scale" in told
     assert "table-9" not in told  # nor any other table without a measured number
 
 
@@ -214,7 +214,9 @@ def test_a_scale_that_no_suite_has_is_refused(workspace: Workspace, verb: str) -
     (workspace.root / "results").mkdir()
     answer = workspace.call(verb, "--scale", "tinny")
     assert (answer.status, answer.out) == (2, "")
-    assert answer.err.startswith("bench: --scale tinny: no suite has it. Did you mean 'tiny'? ")
+    assert answer.err.startswith(
+        "bench: --scale tinny: no suite has this scale. Did you mean 'tiny'? "
+    )
     assert not (workspace.root / "reports").exists()
 
 
@@ -229,15 +231,19 @@ def test_report_of_all_leaves_out_what_has_no_results(workspace: Workspace) -> N
 def test_report_refuses_formats_that_are_none(workspace: Workspace) -> None:
     answer = workspace.call("report", "--formats", "png,gif")
     assert (answer.status, answer.err) == (
-        2, "bench: --formats png,gif: found 'gif'. Allowed here: png, pdf, tex, csv.\n",
+        2, "bench: --formats png,gif: there is no format 'gif'. Allowed "
+            "here: png, pdf, tex, csv.\n",
     )  # fmt: skip
     answer = workspace.call("report", "small", "--all")
-    assert answer.err == "bench: --all writes every suite: leave the names out\n"
+    assert (
+        answer.err == "bench: --all writes every suite, so it cannot be combined with names of "
+        "suites\n"
+    )
 
 
 def test_reading_verbs_need_results(workspace: Workspace) -> None:
     command = "bench --results nowhere run small --scale tiny"
-    told = f"bench: nowhere: no such results folder; `{command}` makes one\n"
+    told = f"bench: nowhere: this results folder does not exist; `{command}` creates it\n"
     for verb in ("show", "compare", "claims"):
         answer = workspace.call("--results", "nowhere", verb, "small")
         assert (answer.status, answer.out, answer.err) == (3, "", told), verb
@@ -267,7 +273,7 @@ def test_doctor(workspace: Workspace) -> None:
     assert answer.status == 0
     found = {finding["what"]: finding["detail"] for finding in answer.json}
     assert found["published facts"] == "5 papers, 892 values, 141 claims"
-    assert found["suites"] == "1 in suites, all sound"
+    assert found["suites"] == "1 in suites, all valid"
     assert not (workspace.root / "results").exists()
     workspace.suite("name: [", "broken")
     sick = workspace.call("doctor")
@@ -286,29 +292,30 @@ def test_doctor_reads_every_finished_cell(workspace: Workspace) -> None:
         return answer.status, cells
 
     folders = sorted((results / "gaussian-mi").iterdir())
-    again = "; `bench verify` computes them again"
-    assert told() == (0, f"{len(folders)} cells and 0 encoders finished, all readable{again}")
+    again = "; `bench verify` computes cells again and compares the results"
+    assert told() == (0, f"{len(folders)} cells and 0 encoders are finished and readable{again}")
     cell, summary = folders[0] / "cell.json", folders[1] / "summary.json"
     other = json.loads(cell.read_text()) | {"version": 99}
     cell.write_text(json.dumps(other))
     write_digests(folders[0], (folders[0] / "summary.json").read_bytes())
     assert told() == (
         0,
-        f"{len(folders) - 1} cells and 0 encoders finished, all readable; 1 of experiments "
-        f"that this version does not have ({cell.relative_to(workspace.root)}: is of "
-        f"version 99; here gaussian-mi has version 1){again}",
+        f"{len(folders) - 1} cells and 0 encoders are finished and readable; 1 "
+        "folders of experiments that this version of bench does not have "
+        f"({cell.relative_to(workspace.root)}: the cell was computed by version 99 "
+        f"of gaussian-mi, but this code has version 1){again}",
     )
     cell.unlink()
     summary.write_text('{"metrics": {}}')
     (folders[2] / "provenance.json").write_text("{}")
-    other_digest = "has a SHA-256 that differs from digests.json"
+    other_digest = "the SHA-256 of this file differs from digests.json"
     assert told() == (
         1,
-        f"{cell.relative_to(workspace.root)}: is missing, but digests.json names it; "
-        f"{summary.relative_to(workspace.root)}: {other_digest}; "
-        f"results/gaussian-mi/{folders[2].name}/provenance.json: {other_digest}; "
-        "`bench run` computes damaged cells again, and encoders that a missing cell needs; "
-        "other damaged encoders can be deleted",
+        f"{cell.relative_to(workspace.root)}: this file is missing, but "
+        f"digests.json lists it; {summary.relative_to(workspace.root)}: "
+        f"{other_digest}; results/gaussian-mi/{folders[2].name}/provenance.json: "
+        f"{other_digest}; `bench run` computes damaged cells again, and encoders "
+        "that a missing cell needs; other damaged encoders can be deleted",
     )
 
 
@@ -465,8 +472,8 @@ def test_a_suite_whose_protocol_is_not_what_it_says_is_not_even_planned(
     answer = workspace.call("plan", "small")
     assert (answer.status, answer.err) == (
         2,
-        "bench: small: scales.tiny.protocol: declared 'published', but hidden_units 32, "
-        "published 256\n",
+        "bench: small: scales.tiny.protocol: declared 'published', "
+        "but hidden_units is 32, and the paper states 256\n",
     )
 
 
@@ -481,8 +488,8 @@ def test_every_scale_of_the_file_is_held_against_its_protocol(
     assert (answer.status, answer.out, answer.err) == (
         2,
         "",
-        "bench: small: scales.long.protocol: declared 'published', but hidden_units 32, "
-        "published 256\n",
+        "bench: small: scales.long.protocol: declared 'published', "
+        "but hidden_units is 32, and the paper states 256\n",
     )
     assert workspace.attempts() == []
 
@@ -502,7 +509,7 @@ def test_a_file_in_the_place_of_the_folder_to_write_is_told(
 ) -> None:
     (done.root / "file").write_text("mine")
     answer = done.call(*words, "--to", to)
-    told = f"bench: --to {to}: file is a file; {words[0]} writes a folder\n"
+    told = f"bench: --to {to}: file is a file, but {words[0]} needs a folder to write into\n"
     assert (answer.status, answer.out, answer.err) == (2, "", told)
 
 
@@ -540,7 +547,7 @@ def test_a_method_stands_beside_its_paper_and_its_released_code(workspace: Works
 def test_an_unknown_method_is_told(workspace: Workspace) -> None:
     answer = workspace.call("methods", "simmo")
     assert answer.status == 2
-    assert answer.err.startswith("bench: no method 'simmo'. Did you mean 'simo' or ")
+    assert answer.err.startswith("bench: there is no method 'simmo'. Did you mean 'simo' or ")
     assert answer.err.endswith("? `bench methods` lists all 72.\n")
 
 
@@ -592,8 +599,12 @@ def test_recordings_are_listed_and_are_no_images(workspace: Workspace) -> None:
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("imagenet1k", "imagenet1k: no folder sets/imagenet1k. Put the images "),
-        ("coco", "coco: no train part in sets/coco: needs train/ with annotations/train.json "),
+        ("imagenet1k", "imagenet1k: the folder sets/imagenet1k does not exist. Put the images "),
+        (
+            "coco",
+            "coco: sets/coco has no train part, which must be the folder "
+            "train/ with annotations/train.json ",
+        ),
     ],
 )
 def test_a_data_set_that_must_be_put_there_by_hand_is_told(
@@ -651,39 +662,45 @@ def test_cells_travel(done: Workspace) -> None:
     answer = done.call("export", "small", "--to", "a.tar")
     assert (answer.status, answer.err.split(": ")[2]) == (
         2,
-        "is a folder; an archive needs another name\n",
+        "this name belongs to a folder; choose a different name for the archive\n",
     )
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("import", "a"), "a: no such archive; `bench export SUITE --to FILE.tar` makes one"),
+        (("import", "a"), "a: this archive does not exist; `bench export SUITE --to "
+            "FILE.tar` writes an archive"),
         (
             ("import", "bad.tar"),
-            "bad.tar: cannot be unpacked (it is not a tar archive, or it is damaged); "
-            "`bench export SUITE --to FILE.tar` makes archives",
+            "bad.tar: this file cannot be unpacked (the file is not a tar "
+            "archive, or it is damaged); archives are written by `bench "
+            "export SUITE --to FILE.tar`",
         ),
         (
             ("export", "small"),
             "Missing option '--to': folder of CSV tables, or a .tar or .tar.gz file; for example "
             "`bench export dcl-table-1 --to tables`",
         ),
-        (("import", "empty"), "empty: is a folder; `bench merge` adds the cells of one"),
-        (("merge", "none"), "none: no such results folder"),
+        (("import", "empty"), "empty: this is a folder, not an archive; `bench merge` adds "
+            "the cells of a results folder"),
+        (("merge", "none"), "none: this results folder does not exist"),
         (
             ("export", "small", "--to", "x.parquet"),
-            "--to x.parquet: expected a folder, for CSV tables, or a .tar or .tar.gz file",
+            "--to x.parquet: the name must be a folder, for CSV tables, "
+            "or end in .tar or .tar.gz, for an archive",
         ),
         (
             ("export", "small", "--to", "out", "--encoders"),
-            "--encoders: tables cannot hold encoders; --to out.tar exports them, for other "
-            "programs `--as safetensors`",
+            "--encoders: CSV tables cannot hold encoders; use --to "
+            "out.tar for an archive with encoders, or `--as safetensors` "
+            "for other programs",
         ),
-        (("merge", "empty"), "empty: no finished cell in it"),
+        (("merge", "empty"), "empty: this folder holds no finished cell"),
         (
             ("merge", "tables"),
-            "tables: no finished cell in it, but exported tables, which `--results tables` reads",
+            "tables: this folder holds no finished cell, only exported tables, which "
+            "can be read by `--results tables`",
         ),
     ],
 )  # fmt: skip
@@ -708,9 +725,10 @@ def test_nothing_is_computed_in_a_folder_of_exported_tables(
     folder = f" --results {other}" if tables == "results" else ""
     assert (answer.status, answer.err) == (
         2,
-        f"bench: {tables}: holds exported tables, and `run` does not write there; `bench{folder} "
-        f"run small --scale tiny --where K=8 --where mi_true=2 --seeds 0 --have {tables}` counts "
-        f"their cells as done and computes the others in {other}\n",
+        f"bench: {tables}: this folder holds exported tables, and `run` never "
+        f"writes into such a folder; `bench{folder} run small --scale tiny --where "
+        f"K=8 --where mi_true=2 --seeds 0 --have {tables}` counts their cells as "
+        f"done and computes the others in {other}\n",
     )
     assert len(list((workspace.root / tables).iterdir())) == 1
     (command,) = re.findall("`bench (.*?)`", answer.err)
@@ -738,7 +756,9 @@ def test_an_empty_word_is_not_the_current_folder(
 ) -> None:
     before = sorted(workspace.root.rglob("*"))
     answer = workspace.call(*words)
-    told = f"bench: {name}: an empty argument follows; is a shell variable unset?\n"
+    told = (
+        f"bench: {name} is followed by an empty argument; check whether a shell variable is unset\n"
+    )
     assert (answer.status, answer.out, answer.err) == (2, "", told)
     assert sorted(workspace.root.rglob("*")) == before
 
@@ -755,5 +775,5 @@ def test_a_folder_that_is_a_link_to_nothing_is_one_line(workspace: Workspace, op
     if option != "--to":
         words = [option, "link", "status", "small"]
     answer = workspace.call(*words)
-    told = f"bench: {option} link: is a link to gone, which does not exist\n"
+    told = f"bench: {option} link: this is a link to gone, which does not exist\n"
     assert (answer.status, answer.out, answer.err) == (2, "", told)

@@ -67,7 +67,10 @@ def test_what_was_measured_on_other_data_is_listed_once_without_a_verdict(
     assert all("dcl/table-1-cifar10" in row["artifacts"] for row in other)
     assert {row["at"].get("dataset", "digits") for row in other} == {"digits"}
     text = digits.call("compare", NAME, "--effects").out
-    assert "Effects on other data sets than the published numbers: no verdict\n" in text
+    assert (
+        "Effects measured on a data set other than that of the "
+        "published numbers; they have no verdict\n" in text
+    )
     assert "dcl/table-1-cifar10: effect" not in text
 
 
@@ -106,17 +109,26 @@ def test_exported_tables_have_the_effects_of_their_cells(measured: Workspace) ->
 def test_without_results_or_baselines_it_says_so(measured: Workspace) -> None:
     answer = measured.call("compare", NAME, "--scale", "paper", "--effects")
     first, second, *_ = answer.out.splitlines()
-    assert (answer.status, first) == (3, "no published effect was measured at scale paper")
+    assert (answer.status, first) == (
+        3,
+        "None of the published effects was measured at scale paper.",
+    )
     assert second.startswith("By others, dcl/table-1-imagenet1k: ")
     answer = measured.call("compare", "small", "--effects")
-    told = "the suite has no baseline, so no effects can be computed from its published rows\n"
+    told = (
+        "The suite names no baseline row, so no effects can be computed from the "
+        "published values.\n"
+    )
     assert (answer.status, answer.out) == (3, told)
 
 
 def test_effects_are_the_papers(measured: Workspace) -> None:
     answer = measured.call("compare", NAME, "--effects", "--with", "results")
     assert answer.status == 2
-    assert answer.err == "bench: --effects compares results with the paper: leave --with out\n"
+    assert (
+        answer.err == "bench: --effects compares results with the paper, so it cannot be "
+        "combined with --with\n"
+    )
 
 
 @pytest.mark.slow

@@ -87,7 +87,8 @@ def test_tables_hold_no_encoder_and_say_which_command_makes_one(trained: Workspa
         bench.load_encoder(name, results="tables")
     command = "bench run digits --scale tiny --seeds 0"
     assert str(told.value) == (
-        f"tables: holds the numbers of cell {name}, not its encoder; `{command}` trains it"
+        f"tables: this folder holds the numbers of cell {name}, but not its "
+        f"encoder; `{command}` trains the encoder"
     )
     assert trained.call(*command.split()[1:], "--executor", "inline").status == 0
 
@@ -98,7 +99,9 @@ def test_a_cell_without_an_encoder_is_told(workspace: Workspace, experiment: str
     (cell,) = cells_of(path, "tiny")
     finish(workspace.root / "results", [cell], lambda _: {"test_top1": 50.0})
     if experiment == "supervised":
-        with pytest.raises(bench.BenchError, match=r"is of experiment supervised, which keeps no"):
+        with pytest.raises(
+            bench.BenchError, match=r"belongs to experiment supervised, which stores no"
+        ):
             bench.load_encoder(cell.id)
     else:
         with pytest.raises(bench.BenchError, match=r"^results: no cell 'abc'; the column `cell`"):
@@ -110,7 +113,7 @@ def test_a_damaged_encoder_is_not_loaded(workspace: Workspace) -> None:
     keep_encoder(workspace.root / "results", cell)
     assert isinstance(bench.load_encoder(cell.id), LoadedEncoder)
     (workspace.root / "results" / "trained" / cell.training_id / "encoder.pt").write_bytes(b"x")
-    with pytest.raises(bench.BenchError, match=r"encoder\.pt: has a SHA-256 that differs"):
+    with pytest.raises(bench.BenchError, match=r"encoder\.pt: the SHA-256 of this file differs"):
         bench.load_encoder(cell.id)
 
 
@@ -147,10 +150,12 @@ def test_an_export_that_is_none_is_told(workspace: Workspace) -> None:
     export_encoders([cell], Store(root / "results"), root / "out", root)
     folder = root / "out" / cell.training_id
     (folder / "model.safetensors").write_bytes(b"torn")
-    with pytest.raises(bench.BenchError, match=r"model\.safetensors: holds no such weights"):
+    with pytest.raises(
+        bench.BenchError, match=r"model\.safetensors: this file does not hold the weights"
+    ):
         bench.load_encoder(str(folder))
     (folder / "config.json").write_text("{}")
-    with pytest.raises(bench.BenchError, match=r"config\.json: is not the config of an encoder"):
+    with pytest.raises(bench.BenchError, match=r"config\.json: this is not the config\.json of an"):
         bench.load_encoder(str(folder))
 
 
@@ -188,7 +193,8 @@ def test_export_as_safetensors(trained: Workspace) -> None:
     answer = trained.call("export", "digits", "--as", "onnx", "--to", "encoders")
     assert (answer.status, answer.err) == (
         2,
-        "bench: --as onnx: unknown. Allowed here: safetensors, parquet, hub, tensorboard, wandb.\n",
+        "bench: --as onnx: there is no such format. Allowed here: safetensors, "
+        "parquet, hub, tensorboard, wandb.\n",
     )
 
 

@@ -40,8 +40,9 @@ def test_tables_are_not_written_into_the_results_that_they_are_of(workspace: Wor
     finish(workspace.root / "results", cells_of(workspace.suite(SUITE), "tiny"), lambda _: METRICS)
     answer = workspace.call("export", "small", "--to", "./results")
     assert (answer.status, answer.err) == (
-        2, "bench: --to results: is the folder of results, where nothing could be computed beside "
-        "tables; name another folder\n",
+        2, "bench: --to results: this is the results folder of this "
+            "command, and tables must not be written into it; name a "
+            "different folder\n",
     )  # fmt: skip
     assert workspace.call("resume", "small", "--executor", "inline").status == 0
 
@@ -132,17 +133,18 @@ def test_tables_that_were_altered_or_are_none_are_one_line(workspace: Workspace)
     answer = workspace.call("status", "small", *HAVE)
     name = "tables/gaussian-mi.small.csv.gz"
     assert (answer.status, answer.err) == (
-        2, f"bench: {name}: has a SHA-256 that differs from digests.json; export it again\n",
+        2, f"bench: {name}: the SHA-256 of this file differs from "
+            "digests.json; export the table again\n",
     )  # fmt: skip
     sick = workspace.call("--results", "tables", "doctor", "--json")
     assert (sick.status, _cells_detail(sick.json)) == (
-        1, f"{name}: has a SHA-256 that differs from digests.json; export it again",
+        1, f"{name}: the SHA-256 of this file differs from digests.json; export the " "table again",
     )  # fmt: skip
     answer = workspace.call("status", "small", "--have", "suites")
     assert (answer.status, answer.err) == (
         2,
-        "bench: --have suites: no exported tables there; `bench export SUITE --to FOLDER` writes "
-        "them\n",
+        "bench: --have suites: this folder holds no exported tables; `bench export "
+        "SUITE --to FOLDER` writes them\n",
     )
 
 
@@ -156,10 +158,10 @@ def test_doctor_counts_the_tables_that_no_digest_covers(workspace: Workspace) ->
     answer = workspace.call("--results", "tables", "doctor", "--json")
     assert answer.status == sound.status
     detail = _cells_detail(answer.json)
-    assert "; 3 files of exported tables, 1 of them unverified (not in" in detail
+    assert "; 3 files of exported tables, 1 of them without a digest in" in detail
     (workspace.root / "tables" / "digests.json").unlink()
     detail = _cells_detail(workspace.call("--results", "tables", "doctor", "--json").json)
-    assert "; 3 files of exported tables, 3 of them unverified" in detail
+    assert "; 3 files of exported tables, 3 of them without a digest" in detail
 
 
 def _cells_detail(findings: list[dict[str, str]]) -> str:

@@ -148,7 +148,11 @@ def test_the_legend_of_a_comparison_fits_80_columns(workspace: Workspace) -> Non
 @pytest.mark.parametrize(
     ("reason", "told"),
     [
-        ("code", "an error in the code; the log has the traceback; `--retry-failed` tries again"),
+        (
+            "code",
+            "the code raised an error; the log has the traceback; `--retry-failed` "
+            "computes the cells again",
+        ),
         ("diverged", "a loss or an estimate became infinite or not a number"),
     ],
 )

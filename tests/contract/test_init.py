@@ -26,8 +26,8 @@ def test_suites_here_come_before_those_of_bench(workspace: Workspace) -> None:
         hidden = workspace.call("plan", name)
         assert (hidden.status, hidden.err) == (
             2,
-            f"bench: suites: no suite '{name}'. One of bench's own suites is '{OWN}': "
-            f"`bench --suites {SUITES} VERB ...` uses those\n",
+            f"bench: suites: there is no suite '{name}'. One of bench's own suites is "
+            f"'{OWN}': `bench --suites {SUITES} VERB ...` uses bench's own suites\n",
         )
     words = ("--suites", str(SUITES), "suites", OWN)
     assert file_of(workspace, *words) == str(SUITES / f"{OWN}.yaml")
@@ -52,15 +52,15 @@ def test_init_copies_and_never_overwrites(workspace: Workspace) -> None:
     count = len(list(SUITES.glob("*.yaml")))
     answer = workspace.call("init", "study")
     assert answer.out == (
-        f"study/suites: {count} suites, copies that bench will not overwrite.\n"
-        "Commands run in study use these suites instead of bench's own.\n"
+        f"Copied {count} suites to study/suites; bench will never overwrite these "
+        "copies.\nCommands run in study use these suites instead of bench's own.\n"
     )
     copies = sorted((workspace.root / "study" / "suites").iterdir())
     assert [path.name for path in copies] == sorted(path.name for path in SUITES.iterdir())
     assert copies[0].read_bytes() == (SUITES / copies[0].name).read_bytes()
 
     assert workspace.call("init").err == (
-        "bench: suites: exists and is not empty; nothing was copied\n"
+        "bench: suites: this folder already exists and is not empty, so nothing was copied\n"
     )
     assert list((workspace.root / "suites").iterdir()) == [workspace.root / "suites/small.yaml"]
     (workspace.root / "suites" / "small.yaml").unlink()

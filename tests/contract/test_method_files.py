@@ -69,32 +69,34 @@ SEEN = {
         re.sub(r"  tau: .*", "  tau: 0.1", YAML),
     ),
     "like no method": Mistake(
-        f"{AT}.yaml: tiny-dino.like: no method 'simclear' before. Did you mean 'simclr'?",
+        f"{AT}.yaml: tiny-dino.like: no method 'simclear' is defined before this "
+        "one. Did you mean 'simclr'?",
         YAML.replace("like: simclr", "like: simclear"),
     ),
     "a parameter that is given": Mistake(
-        f"{AT}.yaml: parameters.epoch: epoch is given; take it as an argument alone",
+        f"{AT}.yaml: parameters.epoch: bench passes epoch to the function, so it "
+        "cannot be declared; take it only as an argument",
         YAML.replace("follow:", "epoch:"),
     ),
     "a parameter that is a setting": Mistake(
-        f"{AT}.yaml: parameters.momentum: bench uses this name already; choose another name",
+        f"{AT}.yaml: parameters.momentum: bench already uses this name; choose a different name",
         YAML.replace("follow:", "momentum:"),
         CODE.replace("follow", "momentum"),
     ),
     "a parameter that is not taken": Mistake(
-        f"{AT}.yaml: parameters.slope: Method in {AT}.py does not take it",
+        f"{AT}.yaml: parameters.slope: Method in {AT}.py does not take an argument of this name",
         YAML.replace("parameters:\n", "parameters:\n  slope: {type: int, default: 1}\n"),
     ),
     "a quantity that is a metric": Mistake(
-        f"{AT}.yaml: quantities: train_loss: bench uses this name already",
+        f"{AT}.yaml: quantities: train_loss: bench already uses this name",
         YAML.replace("[teacher_entropy]", "[train_loss]"),
     ),
     "a quantity that is a setting": Mistake(
-        f"{AT}.yaml: quantities: batch_size: bench uses this name already",
+        f"{AT}.yaml: quantities: batch_size: bench already uses this name",
         YAML.replace("[teacher_entropy]", "[batch_size]"),
     ),
     "a quantity that is a parameter": Mistake(
-        f"{AT}.yaml: quantities: teacher_tau: is a parameter too; rename one",
+        f"{AT}.yaml: quantities: teacher_tau: the name is also a parameter; rename one of the two",
         YAML.replace("[teacher_entropy]", "[teacher_tau]"),
     ),
     "a quantity that is no name": Mistake(
@@ -104,9 +106,12 @@ SEEN = {
     "an error of syntax": Mistake(
         f"{AT}.py:8: ", code=CODE.replace("class Method(", "class Method((")
     ),
-    "no class": Mistake(f"{AT}.py: no class 'Method'", code=CODE.replace("Method", "Dino")),
+    "no class": Mistake(
+        f"{AT}.py: the file must define a class 'Method'", code=CODE.replace("Method", "Dino")
+    ),
     "no step": Mistake(
-        f"{AT}.py: Method has no function 'step'; there are __init__, stride, after_step",
+        f"{AT}.py: the class Method must define the function 'step'; it defines "
+        "__init__, stride, after_step",
         code=CODE.replace("def step", "def stride"),
     ),
     "an unknown argument": Mistake(
@@ -120,11 +125,11 @@ SEEN = {
         ),
     ),
     "arguments without names": Mistake(
-        f"{AT}.py:15: step takes 'more' not by name",
+        f"{AT}.py:15: step cannot take 'more' by name, but all arguments are passed by name",
         code=CODE.replace("tau, teacher_tau)", "tau, teacher_tau, **more)"),
     ),
     "no self": Mistake(
-        f"{AT}.py:15: step does not take self first",
+        f"{AT}.py:15: the first argument of step must be self",
         code=CODE.replace("def step(self, ", "def step("),
     ),
     "a value out of range": Mistake(
@@ -132,15 +137,16 @@ SEEN = {
         suite={"grid.teacher_tau": [-1]},
     ),
     "a parameter of another method": Mistake(
-        "suites/digits.yaml: fixed.epsilon: is no parameter of loss 'tiny-dino'",
+        "suites/digits.yaml: fixed.epsilon: loss 'tiny-dino' has no parameter of this name",
         suite={"fixed.epsilon": 0.1},
     ),
     "another target": Mistake(
-        "suites/digits.yaml: loss 'tiny-dino' is a method and target is 'shared': target 'own' ",
+        "suites/digits.yaml: loss 'tiny-dino' is a method, but target is 'shared': target 'own' ",
         suite={"fixed.target": "shared"},
     ),
     "a loss that is no method": Mistake(
-        "suites/digits.yaml: loss 'cosine' is of no method: target 'own' needs one",
+        "suites/digits.yaml: target 'own' needs a loss that belongs to a method, "
+        "but loss 'cosine' belongs to none",
         suite={
             "fixed.loss": "cosine",
             "fixed.prototypes": None,
@@ -149,11 +155,13 @@ SEEN = {
         },
     ),
     "CutMix": Mistake(
-        "suites/digits.yaml: target 'own' makes its step itself: negatives 'none', no CutMix",
+        "suites/digits.yaml: target 'own' computes the whole step in its own code, "
+        "so negatives must be 'none' and cutmix false",
         suite={"fixed.cutmix": True},
     ),
     "no labels": Mistake(
-        "suites/digits.yaml: loss 'tiny-dino' takes labels_N: it needs pretrain_on 'train'",
+        "suites/digits.yaml: loss 'tiny-dino' takes the argument labels_N, which "
+        "needs pretrain_on 'train'",
         code=CODE.replace("views, epoch", "views, labels_N, epoch"),
         suite={"fixed.pretrain_on": "train+unlabeled"},
     ),
@@ -162,7 +170,8 @@ SEEN = {
         suite={"tables": [{"title": "entropy", "metric": "entropy", "rows": ["teacher_tau"]}]},
     ),
     "a coordinate that the code gives": Mistake(
-        f"{AT}.yaml: coordinates.loss: follows from the code; leave it out",
+        f"{AT}.yaml: coordinates.loss: the code of the method determines this "
+        "setting; leave it out",
         f"{YAML}  loss: [infonce, me]\n",
     ),
     "a quantity without its list": Mistake(
@@ -174,10 +183,10 @@ SEEN = {
         YAML.replace("like: simclr", "like: tiny-dino"),
     ),
     "a function in place of the class": Mistake(
-        f"{AT}.py: no class 'Method'", code="def Method():\n    pass\n"
+        f"{AT}.py: the file must define a class 'Method'", code="def Method():\n    pass\n"
     ),
     "no temperature": Mistake(
-        "suites/digits.yaml: loss 'tiny-dino' takes tau: it needs the setting tau",
+        "suites/digits.yaml: loss 'tiny-dino' takes the argument tau, which needs the setting tau",
         YAML.replace("tau: [0.1", "tau: [null"),
     ),
     "what another function may take": Mistake(
@@ -189,12 +198,12 @@ SEEN = {
 TRIED = {
     "an error": Mistake(f"{AT}.py:20: AttributeError: ", code=CODE.replace("no_grad", "nograd")),
     "no module": Mistake(
-        f"{AT}.py: Method is no torch.nn.Module",
+        f"{AT}.py: the class Method must be a torch.nn.Module",
         code="class Method:\n    def __init__(self, prototypes, teacher_tau, follow):\n"
         "        pass\n    def step(self, online):\n        pass\n",
     ),
     "the network itself kept": Mistake(
-        f"{AT}.py: Method keeps the network that learns: copy it by copy.deepcopy(online)",
+        f"{AT}.py: Method stores the network that is trained; store a copy by copy.deep",
         code=CODE.replace("copy.deepcopy(online).requires_grad_(False)", "online"),
     ),
     "a loss for each image": Mistake(
@@ -218,18 +227,19 @@ TRIED = {
         code=CODE.replace('{"teacher_entropy": entropy}', '{"teacher_entropy": entropy / 0}'),
     ),
     "random numbers that do not repeat": Mistake(
-        f"{AT}.py: two trainings differ: draw with torch alone, which is seeded",
+        f"{AT}.py: two trainings with one seed differ; draw random numbers only "
+        "with torch, which is seeded",
         code="import random\n" + in_step("losses = [random.random() * one for one in losses]"),
     ),
     "a state that no checkpoint has": Mistake(
-        f"{AT}.py: a training that is resumed would differ: keep what changes in buffers ",
+        f"{AT}.py: a resumed training would differ from an uninterrupted one; keep ",
         code=CODE.replace(
             'self.register_buffer("centre", torch.zeros(prototypes))',
             "self.centre = torch.zeros(prototypes)",
         ),
     ),
     "another view first": Mistake(
-        f"{AT}.py: step does not begin with online(views[0])",
+        f"{AT}.py: the first call in step must be online(views[0])",
         code=CODE.replace("        students", "        online(views[1][:2])\n        students"),
     ),
     "a tuple of three": Mistake(
@@ -257,7 +267,7 @@ TRIED = {
         code=in_step("self.register_buffer('late', torch.zeros(2))"),
     ),
     "a count that no checkpoint has": Mistake(
-        f"{AT}.py: a training that is resumed would differ: keep what changes in buffers ",
+        f"{AT}.py: a resumed training would differ from an uninterrupted one; keep ",
         code=in_step("self.n = getattr(self, 'n', 0) + 1; losses = [self.n * x for x in losses]"),
     ),
     "an end of the program": Mistake(f"{AT}.py:1: SystemExit: ", code=f"raise SystemExit\n{CODE}"),
@@ -289,7 +299,10 @@ def test_a_mistake_is_seen_before_anything_is_computed(workspace: Workspace, nam
 def test_a_method_of_the_name_of_another_is_refused(workspace: Workspace) -> None:
     folder = write_method(workspace)
     workspace.suite(SUITE)
-    for name, says in (("swav", "bench has a loss 'swav'"), ("simclr", "there is a method of ")):
+    for name, says in (
+        ("swav", "bench already has a loss 'swav'"),
+        ("simclr", "a method of this name "),
+    ):
         for suffix in (".py", ".yaml"):
             (folder / f"tiny-dino{suffix}").rename(folder / f"{name}{suffix}")
         answer = workspace.call("plan", "digits")
@@ -304,11 +317,14 @@ def test_half_of_a_method_is_one_line(workspace: Workspace) -> None:
     workspace.suite(SUITE)
     (folder / "tiny-dino.py").rename(workspace.root / "aside.py")
     assert workspace.call("plan", "digits").err == (
-        f"bench: {AT}.py: No such file or directory; it holds the class of {AT}.yaml\n"
+        f"bench: {AT}.py: this file does not exist, but must hold the class of {AT}.yaml\n"
     )
     write_method(workspace)
     (folder / "tiny-dino.yaml").rename(folder / "tiny-dino.yml")
-    line = f"bench: {AT}.yml: a declaration's name ends in .yaml: tiny-dino.yaml\n"
+    line = (
+        f"bench: {AT}.yml: the name of a declaration must end in .yaml: rename the "
+        "file tiny-dino.yaml\n"
+    )
     assert workspace.call("plan", "digits").err == line
     (folder / "tiny-dino.yml").unlink()
     line = f"bench: {AT}.py: its declaration tiny-dino.yaml is missing\n"
@@ -321,14 +337,14 @@ def test_a_suite_alone_runs_no_code(workspace: Workspace) -> None:
     answer = workspace.call("run", "digits", *HERE)
     assert (answer.status, answer.err) == (
         2,
-        "bench: method 'tiny-dino' is your own code: none of it is run unless you trust its "
-        "folder; name the folder of tiny-dino.py by --trust\n",
+        "bench: method 'tiny-dino' is your own code: bench runs such code only "
+        "from folders that you trust; add --trust with the folder of tiny-dino.py\n",
     )
     for verb in ("plan", "status", "methods", "schema"):
         workspace.call(verb, *(["digits"] if verb in ("plan", "status") else []))
     assert not (workspace.root / "run").exists()
     begun = workspace.call("resume", "digits").err
-    assert "`bench run digits --scale tiny --trust suites/methods` starts it" in begun
+    assert "`bench run digits --scale tiny --trust suites/methods` starts the cells" in begun
 
 
 @pytest.mark.slow

@@ -149,7 +149,8 @@ def test_the_page_takes_methods_of_ones_own(workspace: Workspace) -> None:
     page = (workspace.root / "out" / "methods.md").read_text()
     assert "| one | ring |" in page
     assert "| three | ir |" in page
-    row = "| `K_scalar` | whole number | null | Number of negatives in the scalar component. |"
+    what = "Number of negatives in the scalar component of dual temperature."
+    row = f"| `K_scalar` | whole number | null | {what} |"
     assert row in page
     assert "(presets.md)" in page
     beside = (workspace.root / "out" / "presets.md").read_text()
@@ -176,7 +177,7 @@ def test_what_one_states_of_a_method_of_ones_own_is_no_papers(workspace: Workspa
 MISTAKES = {
     "two of a name": (
         "simclr: {what: x, coordinates: {}}",
-        "simclr: there is a method of that name already",
+        "simclr: a method of this name already exists; choose a different name",
     ),
     "like nothing": (
         "own: {what: x, like: simclrr, coordinates: {}}",

@@ -19,7 +19,7 @@ def test_the_manuals_source_is_checked_row_by_row(workspace: Workspace, value: s
     if value == "83.1":
         assert answer.status == 0
         assert "dcl/table-1-cifar10" in answer.out
-        assert "2 rows understood, 2 beside a published number." in answer.out
+        assert "2 rows valid, 2 of them for a published number of a paper." in answer.out
     else:
         assert answer.status == 2
         assert "mine.yaml: rows.0.value: 0.831 looks like a fraction" in answer.err
@@ -28,8 +28,12 @@ def test_the_manuals_source_is_checked_row_by_row(workspace: Workspace, value: s
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("method: simclr", "method: simclear", "rows.0: no method 'simclear'. Did you mean"),
-        ("linear_top1", "linear", "rows.0: no metric 'linear'. Did you mean"),
+        (
+            "method: simclr",
+            "method: simclear",
+            "rows.0: there is no method 'simclear'. Did you mean",
+        ),
+        ("linear_top1", "linear", "rows.0: there is no metric 'linear'. Did you mean"),
         ("tau: 0.07", "temperature: 0.07", "rows.0: no setting 'temperature'."),
     ],
 )
@@ -68,18 +72,23 @@ def test_what_others_found_of_a_claim_is_one_command(workspace: Workspace) -> No
 def test_a_mistyped_name_is_one_line(workspace: Workspace) -> None:
     answer = workspace.call("--suites", str(SUITES), "others", "small-batch")
     assert answer.status == 2
-    assert "small-batch: no source, suite or claim has this name. Did you mean" in answer.err
+    assert (
+        "small-batch: there is no source, suite or claim of this name. Did you mean" in answer.err
+    )
 
 
 def test_a_table_that_nobody_measured_says_so(workspace: Workspace) -> None:
     answer = workspace.call("--suites", str(SUITES), "others", "eqco/table-9")
-    assert answer.out == "We know of no other project that has measured it.\n"
+    assert answer.out == "We know of no other project that has measured this artifact.\n"
 
 
 def test_a_name_and_a_file_to_check_are_a_mistake(workspace: Workspace) -> None:
     answer = workspace.call("others", "dcl-nakhli", "--check", "mine.yaml")
     assert answer.status == 2
-    assert answer.err == "bench: --check mine.yaml: leave dcl-nakhli out, or leave out --check\n"
+    assert (
+        answer.err == "bench: --check mine.yaml cannot be combined with the argument dcl-nakhli; "
+        "give only one of the two\n"
+    )
 
 
 def test_numbers_of_others_are_a_table_in_python() -> None:
@@ -100,5 +109,5 @@ def test_numbers_beside_those_that_a_suite_compares_are_a_table_in_python() -> N
     assert bench.others(suite="eqco-table-9", suites=SUITES).empty
     with pytest.raises(bench.BenchError, match="Did you mean 'dcl-table-1'"):
         bench.others(suite="dcl-tabel-1", suites=SUITES)
-    with pytest.raises(bench.BenchError, match="leave it out, or leave out the suite"):
+    with pytest.raises(bench.BenchError, match="cannot be combined with a suite; give only one"):
         bench.others("dcl-nakhli", suite="dcl-table-1")

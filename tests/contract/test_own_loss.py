@@ -23,8 +23,8 @@ def test_a_suite_alone_runs_no_code(workspace: Workspace) -> None:
     write_loss(workspace, code=EVIL + CODE)
     workspace.suite(SUITE)
     line = (
-        "bench: loss 'push-apart' is your own code: none of it is run unless you trust its folder; "
-        "name the folder of push-apart.py by --trust\n"
+        "bench: loss 'push-apart' is your own code: bench runs such code only from "
+        "folders that you trust; add --trust with the folder of push-apart.py\n"
     )
     answer = workspace.call("run", "digits", *HERE)
     assert (answer.status, answer.err) == (2, line)
@@ -33,12 +33,12 @@ def test_a_suite_alone_runs_no_code(workspace: Workspace) -> None:
     for verb in ("status", "show", "compare", "report", "claims"):
         workspace.call(verb, "digits")
     begun = workspace.call("resume", "digits", *HERE).err
-    assert "`bench run digits --scale tiny --trust suites/losses` starts it" in begun
+    assert "`bench run digits --scale tiny --trust suites/losses` starts the cells" in begun
     (workspace.root / "other").mkdir()
     other = workspace.call("run", "digits", *HERE, "--trust", "other").err
-    assert f"{workspace.root}/other has no such file" in other
+    assert f"the trusted folder {workspace.root}/other does not hold its file" in other
     missing = workspace.call("run", "digits", *HERE, "--trust", "nowhere").err
-    assert missing == "bench: --trust nowhere: no such folder\n"
+    assert missing == "bench: --trust nowhere: this folder does not exist\n"
     assert not (workspace.root / "run").exists()
 
 
@@ -98,8 +98,8 @@ def test_it_is_trained_shown_and_stale_once_it_is_edited(workspace: Workspace) -
     told = workspace.call("status", "digits", "--json")
     assert (told.json["stale"], told.json["done"]) == (2, 0)
     assert told.err == (
-        "bench: loss 'push-apart' was edited: 2 cells of its former code are stale; `bench run` "
-        "computes them again\n"
+        "bench: loss 'push-apart' was edited: 2 cells computed with the earlier "
+        "code are out of date; `bench run` computes them again\n"
     )
     for name in ("push-apart.py", "push-apart.yaml"):
         (workspace.root / "suites" / "losses" / name).unlink()
@@ -180,5 +180,6 @@ def test_bench_has_some_that_need_no_trust_and_a_name_is_taken(workspace: Worksp
     write_loss(workspace, name="siglip", code=CODE.replace("push_apart", "siglip"))
     refused = workspace.call("plan", "digits")
     assert (refused.status, refused.err) == (
-        2, "bench: suites/losses/siglip.yaml: bench has a loss 'siglip'; choose another name\n",
+        2, "bench: suites/losses/siglip.yaml: bench already has a loss "
+            "'siglip'; choose a different name\n",
     )  # fmt: skip

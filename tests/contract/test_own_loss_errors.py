@@ -35,21 +35,24 @@ SEEN = {
         YAML.replace("0.5}", "3}"),
     ),
     "bounds of a text": Mistake(
-        f"{AT}.yaml: parameters.margin: type 'text' has no bounds; list its values",
+        f"{AT}.yaml: parameters.margin: type 'text' cannot have bounds; list the "
+        "allowed values instead",
         YAML.replace("type: float", "type: text"),
     ),
     "a parameter that is a setting": Mistake(
-        f"{AT}.yaml: parameters.sigma: bench uses this name already; choose another name",
+        f"{AT}.yaml: parameters.sigma: bench already uses this name; choose a different name",
         YAML.replace("margin", "sigma"),
         CODE.replace("margin", "sigma"),
     ),
     "a parameter that is given": Mistake(
-        f"{AT}.yaml: parameters.tau: tau is given; take it as an argument alone",
+        f"{AT}.yaml: parameters.tau: bench passes tau to the function, so it cannot "
+        "be declared; take it only as an argument",
         YAML.replace("margin", "tau"),
         CODE.replace("margin", "tau"),
     ),
     "a parameter that is not taken": Mistake(
-        f"{AT}.yaml: parameters.slope: push_apart in {AT}.py does not take it",
+        f"{AT}.yaml: parameters.slope: push_apart in {AT}.py does not take an "
+        "argument of this name",
         f"{YAML}  slope: {{type: int, default: 1}}\n",
     ),
     "YAML that is none": Mistake(f"{AT}.yaml: line 2, column 5: ", f"{YAML[:3]}\n  - : : {{"),
@@ -57,14 +60,15 @@ SEEN = {
         f"{AT}.py:2: '(' was never closed", code=CODE.replace(" key_ND.T", " (key_ND.T")
     ),
     "another function": Mistake(
-        f"{AT}.py: no function 'push_apart'; there are push", code=CODE.replace("_apart", "")
+        f"{AT}.py: the file must define the function 'push_apart'; it defines push",
+        code=CODE.replace("_apart", ""),
     ),
     "an unknown argument": Mistake(
         f"{AT}.py:1: unknown argument 'keys_ND'. Did you mean 'key_ND'? Allowed here: margin, ",
         code=CODE.replace("key_ND", "keys_ND"),
     ),
     "arguments without names": Mistake(
-        f"{AT}.py:1: push_apart takes 'more' not by name",
+        f"{AT}.py:1: push_apart cannot take 'more' by name, but all arguments are passed by name",
         code=CODE.replace("margin)", "margin, **more)"),
     ),
     "a value out of range": Mistake(
@@ -76,7 +80,7 @@ SEEN = {
         suite={"grid.margin": ["1"]},
     ),
     "a parameter of another loss": Mistake(
-        "suites/digits.yaml: grid.margin: is no parameter of loss 'infonce'",
+        "suites/digits.yaml: grid.margin: loss 'infonce' has no parameter of this name",
         suite={"fixed.loss": "infonce"},
     ),
     "an unknown parameter": Mistake(
@@ -97,7 +101,7 @@ SEEN = {
         f"{YAML}learned: {{slope: steep}}\n",
     ),
     "a learned parameter that is not taken": Mistake(
-        f"{AT}.yaml: learned.slope: push_apart in {AT}.py does not take it",
+        f"{AT}.yaml: learned.slope: push_apart in {AT}.py does not take an argument of this name",
         f"{YAML}learned: {{slope: 1}}\n",
     ),
     "a learned parameter of no size": Mistake(
@@ -105,22 +109,22 @@ SEEN = {
         f"{YAML}learned: {{scale: {{shape: [0]}}}}\n",
     ),
     "Python that is nested too deeply": Mistake(
-        f"{AT}.py: nested too deeply", code=f"x = {'-' * 100_000}1\n{CODE}"
+        f"{AT}.py: the code is nested too deeply", code=f"x = {'-' * 100_000}1\n{CODE}"
     ),
     "a learned parameter of an unknown size": Mistake(
         f"{AT}.yaml: learned.slope_D.shape: unknown size 'dim'. Allowed here: feature_dim.",
         f"{YAML}learned: {{slope_D: {{shape: [dim]}}}}\n",
     ),
     "a parameter that is learned too": Mistake(
-        f"{AT}.yaml: learned.margin: is a parameter too; keep one",
+        f"{AT}.yaml: learned.margin: the name is also a parameter; remove one of the two",
         f"{YAML}learned: {{margin: 1}}\n",
     ),
     "a state that nothing makes": Mistake(
-        f"{AT}.py:1: state needs a function 'begin' that makes it",
+        f"{AT}.py:1: the argument state needs a function 'begin' that returns its start value",
         code=CODE.replace("margin)", "margin, state)"),
     ),
     "an update of no state": Mistake(
-        f"{AT}.py: update does not take `state`, so it cannot change anything",
+        f"{AT}.py: update must take the argument `state`, because it has nothing else to change",
         code=f"{CODE}\ndef update(key_ND):\n    pass\n",
     ),
     "an unknown argument of begin": Mistake(
@@ -128,21 +132,24 @@ SEEN = {
         code=f"{CODE}def begin(dim):\n    return {{}}\n",
     ),
     "no queue": Mistake(
-        "suites/digits.yaml: loss 'push-apart' takes queued_KD: it needs negatives 'queue'",
+        "suites/digits.yaml: loss 'push-apart' takes the argument queued_KD, which "
+        "needs negatives 'queue'",
         code=CODE.replace("margin)", "margin, queued_KD)"),
     ),
     "no matrix": Mistake(
-        "suites/digits.yaml: loss 'push-apart' takes correlation_DD: it needs negatives ",
+        "suites/digits.yaml: loss 'push-apart' takes the argument correlation_DD, "
+        "which needs negatives ",
         code=CODE.replace("margin)", "margin, correlation_DD)"),
         suite={"fixed.symmetric": False},
     ),
     "no labels": Mistake(
-        "suites/digits.yaml: loss 'push-apart' takes labels_N: it needs pretrain_on 'train'",
+        "suites/digits.yaml: loss 'push-apart' takes the argument labels_N, which "
+        "needs pretrain_on 'train'",
         code=CODE.replace("margin)", "margin, labels_N)"),
         suite={"fixed.pretrain_on": "train+unlabeled"},
     ),
     "no temperature": Mistake(
-        "suites/digits.yaml: loss 'push-apart' takes tau: it needs the setting tau",
+        "suites/digits.yaml: loss 'push-apart' takes the argument tau, which needs the setting tau",
         code=CODE.replace("margin)", "margin, tau)"),
         suite={"fixed.tau": None},
     ),
@@ -163,7 +170,7 @@ SEEN = {
         YAML.split("  margin")[0] + "  margin: {type: int, default: 2.0}\n",
     ),
     "a name that no argument can have": Mistake(
-        f"{AT}.yaml: parameters.lambda: a function has no argument of this name",
+        f"{AT}.yaml: parameters.lambda: this name cannot be the name of a function's argument",
         YAML.replace("margin", "lambda"),
     ),
     "a first value that is not finite": Mistake(
@@ -173,8 +180,13 @@ SEEN = {
     "self": Mistake(
         f"{AT}.py:1: unknown argument 'self'. ", code=CODE.replace("(query_ND", "(self, query_ND")
     ),
-    "a lambda": Mistake(f"{AT}.py: no function 'push_apart'", code="push_apart = lambda x: x\n"),
-    "async": Mistake(f"{AT}.py:1: push_apart is 'async def': write 'def'", code=f"async {CODE}"),
+    "a lambda": Mistake(
+        f"{AT}.py: the file must define the function 'push_apart'",
+        code="push_apart = lambda x: x\n",
+    ),
+    "async": Mistake(
+        f"{AT}.py:1: push_apart must be defined by 'def', not by 'async def'", code=f"async {CODE}"
+    ),
     "a tab between blanks": Mistake(
         f"{AT}.py:3: inconsistent use of tabs", code=CODE.replace("    others", "\tothers")
     ),
@@ -202,7 +214,7 @@ TRIED = {
         code=CODE.replace("return ", "lost = "),
     ),
     "no gradient": Mistake(
-        f"{AT}.py: push_apart has no gradient in its arguments",
+        f"{AT}.py: push_apart has no gradient with respect to its arguments",
         code=CODE.replace(".clamp(min=0)", ".detach()"),
     ),
     "a state that is no tensor": Mistake(
@@ -243,7 +255,7 @@ TRIED = {
         f"{AT}.py: KeyError: 'push_apart'", code=f"{CODE}\ndel push_apart\n"
     ),
     "a change of what is given": Mistake(
-        f"{AT}.py: changes neg_NK in place; change a copy: neg_NK.clone()",
+        f"{AT}.py: the code changes neg_NK in place; change a copy instead: neg_NK.clone()",
         code=CODE.replace("margin):", "margin, neg_NK):\n    neg_NK.data.zero_()"),
     ),
     "an error that speaks of memory": Mistake(
@@ -263,7 +275,8 @@ TRIED = {
         f"{AT}.py: RuntimeError: ", code=CODE.replace(".clamp(min=0)", ".to('meta')")
     ),
     "random numbers": Mistake(
-        f"{AT}.py: two calls give different values: draw with `generator`",
+        f"{AT}.py: two calls with the same arguments give different values; draw "
+        "random numbers only with `generator`",
         code="import torch\n" + CODE.replace(".clamp(min=0)", " * torch.rand(1)"),
     ),
 }
@@ -301,12 +314,14 @@ def test_files_that_are_missing_or_named_like_a_loss_of_bench(workspace: Workspa
     workspace.suite(SUITE)
     (folder / "push-apart.py").unlink()
     assert workspace.call("plan", "digits").err.startswith(
-        f"bench: {AT}.py: No such file or directory; it holds the function of {AT}.yaml"
+        f"bench: {AT}.py: No such file or directory; this file must hold the "
+        f"function that {AT}.yaml declares"
     )
     write_loss(workspace)
     (folder / "push-apart.yaml").rename(folder / "push-apart.yml")
     assert workspace.call("plan", "digits").err == (
-        f"bench: {AT}.yml: a declaration's name ends in .yaml: push-apart.yaml\n"
+        f"bench: {AT}.yml: the name of a declaration must end in .yaml: rename the "
+        "file push-apart.yaml\n"
     )
     (folder / "push-apart.yml").unlink()
     assert workspace.call("plan", "digits").err == (
@@ -314,9 +329,10 @@ def test_files_that_are_missing_or_named_like_a_loss_of_bench(workspace: Workspa
     )
     write_loss(workspace)
     assert workspace.call("run", "digits", "--trust", f"{AT}.py").err == (
-        f"bench: --trust {AT}.py: is a file; trust its folder: --trust suites/losses\n"
+        f"bench: --trust {AT}.py: this is a file, but only folders can be trusted: "
+        "--trust suites/losses\n"
     )
     write_loss(workspace, YAML, CODE.replace("push_apart", "dcl"), "dcl")
     assert workspace.call("plan", "digits").err.startswith(
-        "bench: suites/losses/dcl.yaml: bench has a loss 'dcl'; choose another name"
+        "bench: suites/losses/dcl.yaml: bench already has a loss 'dcl'; choose a different name"
     )

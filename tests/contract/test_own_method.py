@@ -78,7 +78,7 @@ def test_a_suite_that_spells_the_method_out_has_the_same_cell(elsewhere: Workspa
         for finding in elsewhere.call("doctor", "--json").json
         if finding["what"] == "cells"
     )
-    assert cells.startswith("1 cell and 1 encoder finished, all readable;")
+    assert cells.startswith("1 cell and 1 encoder are finished and readable;")
     with_here = elsewhere.call("compare", "spelt-out", "--with", "../here/results", "--json")
     assert (with_here.status, with_here.json["same"]) == (0, 1)
     assert elsewhere.call("compare", "spelt-out").status == 3  # no printed value

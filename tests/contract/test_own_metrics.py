@@ -80,7 +80,7 @@ def test_a_hint_names_the_folders_to_trust(workspace: Workspace) -> None:
     write(workspace)
     workspace.suite(SUITE)
     begun = workspace.call("resume", "digits").err
-    assert f"`bench run digits --scale tiny {' '.join(TRUSTED)}` starts it" in begun
+    assert f"`bench run digits --scale tiny {' '.join(TRUSTED)}` starts the cells" in begun
     shipped: dict[str, Any] = {
         "fixed.evaluate": None,
         "fixed.record": None,
@@ -88,7 +88,9 @@ def test_a_hint_names_the_folders_to_trust(workspace: Workspace) -> None:
         "fixed.method": "clip",
     }
     workspace.suite(changed(SUITE, shipped | {"fixed.tau": None}))
-    assert "`bench run digits --scale tiny` starts it" in workspace.call("resume", "digits").err
+    assert (
+        "`bench run digits --scale tiny` starts the cells" in workspace.call("resume", "digits").err
+    )
 
 
 class Mistake(NamedTuple):
@@ -113,7 +115,7 @@ SEEN = {
     ),
     "a metric that no cell names": Mistake(
         "suites/digits.yaml: tables.1.metric: no cell has own_record; record: NAME measures it by "
-        "suites/records/NAME.py",
+            "suites/records/NAME.py",
         suite={"fixed.record": None},
     ),
     "a file in place of its metric": Mistake(
@@ -122,16 +124,18 @@ SEEN = {
         suite={"tables": [{"title": "x", "metric": "score", "rows": ["loss"]}]},
     ),
     "a metric in place of its setting": Mistake(
-        "suites/digits.yaml: fixed.own_evaluation: is a metric; the setting is evaluate: NAME",
+        "suites/digits.yaml: fixed.own_evaluation: this is the name "
+            "of a metric; set evaluate: NAME instead",
         suite={"fixed.own_evaluation": "score"},
     ),
     "no function of the name": Mistake(
-        f"{E}: no function 'score'; there are scores", SCORE.replace("def score", "def scores")
+        f"{E}: the file must define the function 'score'; it defines "
+            "scores", SCORE.replace("def score", "def scores")
     ),
-    "no function at all": Mistake(f"{E}: no function 'score'", "score = 3\n"),
+    "no function at all": Mistake(f"{E}: the file must define the function 'score'", "score = 3\n"),
     "no Python": Mistake(f"{E}:1: invalid syntax", "def score(:\n"),
     "no docstring": Mistake(
-        f"{E}:1: score has no docstring that says what",
+        f"{E}:1: score needs a docstring that says what it measures",
         SCORE.replace('    """A number of the features."""\n', ""),
     ),
     "an unknown argument": Mistake(
@@ -143,19 +147,21 @@ SEEN = {
         hardest=HARDEST.replace("(neg_NK)", "(neg_NK, test_MD)"),
     ),
     "a star": Mistake(
-        f"{E}:1: score takes 'more' not by name",
+        f"{E}:1: score cannot take 'more' by name, but all arguments are passed by " "name",
         SCORE.replace("test_labels_M):", "test_labels_M, **more):"),
     ),
     "by position alone": Mistake(
-        f"{R}:1: hardest takes 'neg_NK' not by name",
+        f"{R}:1: hardest cannot take 'neg_NK' by name, but all arguments are passed " "by name",
         hardest=HARDEST.replace("(neg_NK)", "(neg_NK, /)"),
     ),
     "nothing to measure": Mistake(
-        f"{R}:1: hardest takes none of query_ND, key_ND, pos_N, neg_NK",
+        f"{R}:1: hardest must take at least one of the arguments "
+            "query_ND, key_ND, pos_N, neg_NK",
         hardest=HARDEST.replace("(neg_NK)", "(epoch)"),
     ),
     "what the cell has not": Mistake(
-        "suites/digits.yaml: record 'hardest' takes tau: it needs the setting tau",
+        "suites/digits.yaml: record 'hardest' takes the argument "
+            "tau, which needs the setting tau",
         hardest=HARDEST.replace("(neg_NK)", "(neg_NK, tau)"),
         suite={"fixed.method": "clip", "fixed.tau": None, "fixed.loss": None},
     ),
@@ -193,11 +199,12 @@ TRIED = {
     "a name that is taken back": Mistake(f"{E}: KeyError: 'score'", f"{SCORE}\ndel score\n"),
     "an end of the program": Mistake(f"{E}:1: SystemExit: 0", f"raise SystemExit(0)\n{SCORE}"),
     "a change of what others see": Mistake(
-        f"{R}: changes neg_NK in place; change a copy: neg_NK.clone()",
+        f"{R}: the code changes neg_NK in place; change a copy instead: neg_NK.clone()",
         hardest=HARDEST.replace("return neg_NK", "return neg_NK.clamp_(min=0)"),
     ),
     "a draw without generator": Mistake(
-        f"{E}: two calls give different values; draw with `generator`",
+        f"{E}: two calls with the same arguments give different "
+        "values; draw random numbers only with `generator`",
         SCORE.replace(BODY, "import torch; return torch.rand(())"),
     ),
 }
@@ -233,15 +240,19 @@ def test_a_declaration_of_another_ending_is_one_line(workspace: Workspace) -> No
     path = workspace.root / "suites" / "records" / "power.yaml"
     path.rename(path.with_suffix(".yml"))
     assert workspace.call("plan", "digits").err == (
-        "bench: suites/records/power.yml: a declaration's name ends in .yaml: power.yaml\n"
+        "bench: suites/records/power.yml: the name of a declaration must end in "
+        ".yaml: rename the file power.yaml\n"
     )
     path.with_suffix(".yml").unlink()
     told = workspace.call("plan", "digits").err
     assert re.match(r"bench: suites/records/power\.py:\d: unknown argument 'exponent'\.", told)
-    assert told.endswith(" A parameter needs a declaration, and power.yaml is missing.\n")
+    assert told.endswith(" A parameter must be declared in power.yaml, but this file is missing.\n")
     path.with_suffix(".py").rename(path.with_name("force.py"))
     path.write_text(OF_POWER)
-    line = "bench: suites/records/power.yaml: power.py with its function is missing\n"
+    line = (
+        "bench: suites/records/power.yaml: the file power.py with the function of "
+        "this metric is missing\n"
+    )
     assert workspace.call("plan", "digits").err == line
 
 
@@ -258,12 +269,18 @@ def test_a_number_of_numpy_is_one(workspace: Workspace, monkeypatch: pytest.Monk
 def test_a_suite_alone_runs_no_code(workspace: Workspace) -> None:
     write(workspace, hardest="from pathlib import Path\nPath('run').touch()\n" + HARDEST)
     workspace.suite(SUITE)
-    why = "is your own code: none of it is run unless you trust its folder; name the folder of"
-    line = f"bench: evaluate 'score' {why} score.py by --trust\n"
+    why = (
+        "is your own code: bench runs such code only from folders that you trust; "
+        "add --trust with the folder of"
+    )
+    line = f"bench: evaluate 'score' {why} score.py\n"
     assert workspace.call("run", "digits", *HERE).err == line
     assert workspace.call("plan", "digits").err.startswith(line)
     other = workspace.call("run", "digits", *HERE, "--trust", FOLDERS[0])
-    assert re.fullmatch(r"bench: record 'hardest' .* has no such file; .*\n", other.err)
+    assert re.fullmatch(
+        r"bench: record 'hardest' .* does not hold its file; .*\n",
+        other.err,
+    )
     assert not (workspace.root / "run").exists()
 
 
@@ -309,8 +326,8 @@ def test_it_is_measured_shown_and_exported(workspace: Workspace) -> None:
     write(workspace, score=SCORE.replace("return ", "return 1 + "))
     told = workspace.call("show", "digits")
     assert told.err.startswith(
-        "bench: evaluate 'score' was edited: 1 cell of its former code is stale; `bench run` "
-        "computes it again\n"
+        "bench: evaluate 'score' was edited: 1 cell computed with the earlier code "
+        "is out of date; `bench run` computes it again\n"
     )
     assert told.status == 3  # no number of the former code is shown
     assert workspace.call("status", "digits", "--json").json["stale"] == 1
@@ -386,7 +403,8 @@ PARAMETERS: dict[str, tuple[str, dict[str, Any]]] = {
         "fixed.record_exponent": 9}),
     "of another type": ("fixed.record_exponent: found 'two', expected a number above 0 and at", {
         "fixed.record_exponent": "two"}),
-    "without its metric": ("fixed.record_exponent: is no parameter of record 'hardest'", {
+    "without its metric": ("fixed.record_exponent: record 'hardest' has no parameter of "
+            "this name", {
         "fixed.record_exponent": 2, "fixed.record": "hardest"}),
     "without any metric": ("fixed.record_exponent: needs record", {
         "fixed.record_exponent": 2, "fixed.record": None}),
@@ -410,13 +428,15 @@ def test_a_mistake_in_a_parameter_is_one_line(workspace: Workspace, name: str) -
 DECLARED: dict[str, tuple[str, dict[str, str]]] = {
     "taken by nobody": ("power.yaml: parameters.factor: power in suites/records/", {
         "exponent: {": "factor: {type: int, default: 1}\n  exponent: {"}),
-    "given": ("power.yaml: parameters.tau: tau is given; take it as an argument alone", {
+    "given": ("power.yaml: parameters.tau: bench passes tau to the "
+            "function, so it cannot be declared; take it only as an "
+            "argument", {
         "exponent: {": "tau: {type: float, default: 1}\n  exponent: {"}),
     "a default out of range": ("power.yaml: parameters.exponent: found 5, expected a number", {
         "default: 2": "default: 5"}),
     "an unknown key": ("power.yaml: learned: unknown key.", {
         "version: 1": "version: 1\nlearned: {}"}),
-    "a setting's name": ("parameters.file: bench uses this name already; choose another name", {
+    "a setting's name": ("parameters.file: bench already uses this name; choose a different name", {
         "exponent: {": "file: {"}),
 }  # fmt: skip
 

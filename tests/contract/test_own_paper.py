@@ -47,7 +47,9 @@ def test_a_paper_goes_from_yaml_to_a_page_with_a_verdict_here_and_elsewhere(
         "claims cpc-bound", "report",
     ]  # fmt: skip
     checked = written.call("papers", "--check", "papers/cpc.yaml")
-    assert checked.out.startswith("papers/cpc.yaml: nothing wrong; cpc, Representation Learning")
+    assert checked.out.startswith(
+        "papers/cpc.yaml: no mistakes found; cpc, Representation Learning"
+    )
     (paper,) = [p for p in written.call("papers", "--json").json if p["paper"] == "cpc"]
     assert (paper["artifacts"], paper["values"], paper["claims"]) == (2, 1, 2)
     assert paper["file"] == "papers/cpc.yaml"
@@ -96,7 +98,7 @@ MISTAKES = [
     (
         "value: 48.7",
         f"value: 48.7, {QUOTED}",
-        "19: artifacts.1.rows.0.quoted_from: is of a number whose source is 'measured', expected",
+        "19: artifacts.1.rows.0.quoted_from: this key needs a number whose source is ",
     ),
     (
         "value: 48.7",
@@ -139,17 +141,19 @@ MISTAKES = [
     ("value: 48.7", "value: high", "19: artifacts.1.rows.0.value: found 'high', expected a num"),
     ("value: 48.7", "std: 0.1", "19: artifacts.1.rows.0.value: is missing."),
     ("value: 48.7}", "value: .nan}", "19: artifacts.1.rows.0.value: found nan, expected a finite"),
-    ("- id: table-3", "- id: equation-5", "13: artifacts.1.id: 'equation-5' is the id of art"),
+    ("- id: table-3", "- id: equation-5", "13: artifacts.1.id: the id 'equation-5' is used by art"),
     ("- id: table-3", "- id: table 3", "13: artifacts.1.id: found 'table 3', expected letters"),
     (
         "      - {method: cpc, value: 48.7} ",
         "      - {method: cpc, value: 48.7}\n      - {method: cpc, value: 48.8}",
-        "20: artifacts.1.rows.1: has the settings and the metric of row 0: one cell, two numbers.",
+        "20: artifacts.1.rows.1: this row has the same settings and metric as row "
+        "0, so one cell has two numbers.",
     ),
     (
         "value: 48.7",
         "source: quoted, value: 48.7, quoted_from: {source: solo-lern, at: 1, metric: x, value: 1}",
-        "19: artifacts.1.rows.0.quoted_from.source: no source 'solo-lern'. Did you mean 'solo-lea",
+        "19: artifacts.1.rows.0.quoted_from.source: there is no source "
+        "'solo-lern'. Did you mean 'solo-lea",
     ),
     (FACTS, "    stated: {tau: -1}", "25: protocols.0.stated.tau: found -1, expected a value gr"),
     (FACTS, "    stated: {tau: [1, x]}", "25: protocols.0.stated.tau: found 'x', expected a num"),
@@ -171,7 +175,11 @@ MISTAKES = [
         "26: protocols.0.cases.0.when.linear.epochs: found 0, expected a value greater than 0.",
     ),
     ("value: 48.7}", "value: 48.7, K: 0}", "19: artifacts.1.rows.0.K: found 0, expected a value"),
-    (FACTS, "    stated: {los: infonce}", "25: protocols.0.stated.los: no cell has this setting;"),
+    (
+        FACTS,
+        "    stated: {los: infonce}",
+        "25: protocols.0.stated.los: no cell has this setting;",
+    ),
     (FACTS, "    stated: {tau: low or so}", "25: protocols.0.stated.tau: found 'low or so', exp"),
     (
         FACTS,
@@ -186,12 +194,13 @@ MISTAKES = [
     (
         "equations:",
         "tolerances: {table-9: {tolerance: 1, unit: points, why: x}}\nequations:",
-        "38: tolerances.table-9: no artifact 'table-9'. Did you mean 'table-3'?",
+        "38: tolerances.table-9: the paper has no artifact 'table-9'. Did you mean 'table-3'?",
     ),
     (
         "equations:",
         "tolerances: {table-3: {unit: points, why: x}}\nequations:",
-        "38: tolerances.table-3: with a tolerance of 0, every measured mean differs.",
+        "38: tolerances.table-3: the tolerance may not be 0, because then every "
+        "measured mean would differ.",
     ),
 ]
 
@@ -259,6 +268,6 @@ def test_a_paper_by_name_is_described(workspace: Workspace) -> None:
     record = workspace.call("papers", "eqco", "--json").json
     assert {len(record[key]) > 3 for key in ("artifacts", "claims", "protocols")} == {True}
     assert workspace.call("papers", "eqcoo").err == (
-        "bench: no paper 'eqcoo'. Did you mean 'eqco'? Allowed here: dcl, dual-temperature, eqco, "
-        "mutual-information, unigrad.\n"
+        "bench: there is no paper 'eqcoo'. Did you mean 'eqco'? Allowed "
+        "here: dcl, dual-temperature, eqco, mutual-information, unigrad.\n"
     )

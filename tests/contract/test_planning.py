@@ -97,7 +97,10 @@ def test_what_cannot_be_probed_is_told_and_stays_unknown(workspace: Workspace) -
     workspace.suite(changed(DIGITS, {"fixed.dataset": "cifar10"}))
     answer = workspace.call("plan", "digits", "--probe")
     kind = "pretrain small half width 4 8 px batch 16"
-    assert f"bench: {kind}: no probe: cifar10: not found in datasets. " in answer.err
+    assert (
+        f"bench: {kind}: the steps could not be timed: cifar10: not found in "
+        "datasets. " in answer.err
+    )
     assert (answer.status, answer.err.count("\n")) == (0, 3), answer.err
     assert "--probe times a few steps" in " ".join(answer.out.split())
 
@@ -117,7 +120,9 @@ def test_a_limit_shows_and_runs_whole_claims(workspace: Workspace) -> None:
     assert set(limited["chosen"]) == {c["id"] for c in two}
     assert limited["of"] == "core-hours"
     told = workspace.call("plan", "small", "--limit-gpu-hours", hours).out
-    assert "core-hours (no GPU is used: --limit-gpu-hours limits them): 4 of 12 cells" in told
+    assert (
+        "core-hours (no GPU is used, so --limit-gpu-hours limits core-hours): 4 of 12 cells" in told
+    )
     assert "  testable: toy-mi-steady: 2 of 3 seeds (0, 1)\n" in told
     words = ("--executor", "inline", "--limit-gpu-hours", hours, "--json")
     answer = workspace.call("run", "small", *words)
@@ -132,8 +137,9 @@ def test_a_limit_without_times_names_the_remedy(workspace: Workspace) -> None:
         answer = workspace.call(verb, "small", "--limit-gpu-hours", "1")
         assert (answer.status, answer.err) == (
             2,
-            "bench: --limit-gpu-hours: the run time of gaussian-mi K=8 d=20 hidden_units=32 is not "
-            "known; `bench plan small --scale tiny --probe` times a few steps of it\n",
+            "bench: --limit-gpu-hours: the run time of gaussian-mi K=8 d=20 "
+            "hidden_units=32 is not known; `bench plan small --scale tiny --probe` "
+            "times a few steps, so that it can be predicted\n",
         )
     assert not (workspace.root / "results").exists()
 
@@ -149,9 +155,21 @@ def test_a_limit_is_a_positive_number(workspace: Workspace, verb: str, hours: st
 @pytest.mark.parametrize(
     ("path", "value", "told"),
     [
-        ("fixed.train_images", 5000, "train_images 5000: digits has 1347 to train on"),
-        ("fixed.batch_size", 256, "batch_size 256: train_images is 128"),
-        ("grid.knn_k", [300, 400], "knn_k 300: train_images is 128"),
+        (
+            "fixed.train_images",
+            5000,
+            "train_images is 5000, but data set digits has only 1347 training images",
+        ),
+        (
+            "fixed.batch_size",
+            256,
+            "batch_size is 256, but train_images limits the training to 128 images",
+        ),
+        (
+            "grid.knn_k",
+            [300, 400],
+            "knn_k is 300, but train_images limits the training to 128 images",
+        ),
     ],
 )
 def test_more_than_the_data_set_has_is_refused_by_plan_and_before_training(
@@ -169,8 +187,9 @@ def test_cells_that_the_data_set_has_enough_for_are_planned(workspace: Workspace
     workspace.suite(changed(DIGITS, {"grid.knn_k": [7, 300]}))
     answer = workspace.call("plan", "digits")
     assert answer.err == (
-        "bench: knn_k 300: train_images is 128: 1 cell of digits at scale tiny cannot be computed; "
-        "change the suite, or leave them out by --where\n"
+        "bench: knn_k is 300, but train_images limits the training to 128 images: "
+        "1 cell of digits at scale tiny cannot be computed; change the suite, or "
+        "exclude these cells by --where images\n"
     )
     assert workspace.call("plan", "digits", "--where", "knn_k=7").status == 0
 
@@ -179,7 +198,8 @@ def test_negatives_that_repeat_are_warned_of(workspace: Workspace) -> None:
     workspace.suite(changed(DIGITS, {"fixed.K": 4096}))
     answer = workspace.call("plan", "digits", "--json")
     assert answer.err.startswith(
-        "bench: warning: K 4096: train_images is 128, so negatives repeat ("
+        "bench: warning: K is 4096, but train_images limits the training to 128 images, so "
+        "negatives repeat ("
     )
     assert (answer.status, answer.err.count("\n")) == (0, 1)
     assert json.loads(answer.out)["missing"] == 2
@@ -192,7 +212,7 @@ def test_what_no_cell_has_as_published_is_told_at_every_scale(workspace: Workspa
     told = "knn_against = training-images, published memory-bank"
     for scale in ("paper", "smoke"):
         plan = workspace.call("plan", name, "--scale", scale)
-        deviations = plan.out.split("Deviations from the paper, those first that may matter most:")
+        deviations = plan.out.split("Deviations from the paper, the most important first:")
         assert f"  {told}" in deviations[1].splitlines()
         record = workspace.call("plan", name, "--scale", scale, "--json").json
         assert told in record["deviations"]

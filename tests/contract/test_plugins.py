@@ -63,7 +63,7 @@ def test_two_plugins_with_a_suite_of_one_name(installed: Workspace) -> None:
     answer = installed.call("suites")
     assert (answer.status, answer.err.count("\n")) == (2, 1)
     assert answer.err.startswith("bench: plug-in other 0.1: ")
-    assert ": a second suite named 'cold', beside " in answer.err
+    assert ": this is a second suite named 'cold'; the first is " in answer.err
 
 
 def test_an_entry_point_that_names_no_folder(plugins: Path, workspace: Workspace) -> None:

@@ -54,8 +54,9 @@ def test_one_command_says_what_is_known_of_dcl_at_small_batch(workspace: Workspa
     assert " not as claimed" not in others
     uncounted = others.partition("; not counted: ")[2]
     assert uncounted == (
-        "12 effects of dcl - infonce (the runs differ in more), -4.2 to +2.0; "
-        "3 effects of change over epochs (other data), +3.4 to +5.2."
+        "12 effects of dcl - infonce (the compared runs also differ in other "
+        "settings), -4.2 to +2.0; 3 effects of change over epochs (other data), "
+        "+3.4 to +5.2."
     )
     assert (6.3, "cifar10", "yes") in {(e["effect"], e["data"], e["says"]) for e in rows["others"]}
     assert all(e["links"] for e in rows["others"])
@@ -81,7 +82,7 @@ def test_a_check_that_is_not_asked_about_stays_out() -> None:
 def test_a_mistyped_question_is_one_line(workspace: Workspace) -> None:
     answer = workspace.call("--suites", str(SUITES), "questions", "dcl-small")
     assert answer.status == 2
-    assert "no question 'dcl-small'. Did you mean 'dcl-small-batch'?" in answer.err
+    assert "there is no question 'dcl-small'. Did you mean 'dcl-small-batch'?" in answer.err
 
 
 @pytest.mark.parametrize(

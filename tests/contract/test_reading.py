@@ -68,11 +68,11 @@ def test_judging_reads_no_history_and_no_arrays(
 def test_a_damaged_history_is_told_by_those_who_read_it(done: Workspace) -> None:
     first = damage(done)
     (done.root / first / "arrays.npz").unlink()
-    why = "has a SHA-256 that differs from digests.json"
+    why = "the SHA-256 of this file differs from digests.json"
     line = f"bench: warning: {first}/history.jsonl: {why}; "
     for words, end in (
-        (("report", "small"), f"its history is left out {UNTIL}"),
-        (("export", "small", "--to", "tables"), f"it is left out {UNTIL}"),
+        (("report", "small"), f"the history of this cell is left out {UNTIL}"),
+        (("export", "small", "--to", "tables"), f"this launch is left out {UNTIL}"),
     ):
         answer = done.call(*words)
         assert (answer.status, line + end in answer.err.splitlines()) == (0, True), words
@@ -91,16 +91,18 @@ def test_damaged_arrays_are_told_by_those_who_read_them(
     if not has_digests:
         (done.root / first / "digests.json").unlink()
     why = (
-        "is not named in digests.json" if has_digests else "cannot be read (File is not a zip file)"
+        "this file is not listed in digests.json"
+        if has_digests
+        else "the file cannot be read (File is not a zip file)"
     )
     line = f"bench: warning: {first}/arrays.npz: {why}; "
     answer = done.call("compare", "results", "results")
     assert (answer.status, answer.err) == (
         0,
-        line + f"its arrays are left out {UNTIL}\n",
+        line + f"the arrays of this cell are left out {UNTIL}\n",
     )
     answer = done.call("export", "small", "--to", "tables")
-    assert (answer.status, answer.err) == (0, line + f"it is left out {UNTIL}\n")
+    assert (answer.status, answer.err) == (0, line + f"this launch is left out {UNTIL}\n")
     assert done.call("report", "small").status == 0  # no figure needs them
     assert done.call("doctor").status == 1
 
@@ -141,7 +143,7 @@ def test_an_odd_file_in_the_place_of_a_summary_is_one_line_and_the_cell_missing(
     """The verbs go on with the other cells; `run` computes it again."""
     path = folders(done)[0].relative_to(done.root) / "summary.json"
     odd(done.root / path)
-    why = f"bench: warning: {path}: is not a regular file"
+    why = f"bench: warning: {path}: this is not a regular file"
     for words in (("status", "small"), ("plan", "small"), ("compare", "small")):
         answer = done.call(*words, "--json", "--seeds", "0")
         assert answer.err == f"{why}; it counts as missing {UNTIL}\n", words
@@ -163,9 +165,9 @@ def test_an_odd_file_in_a_cell_harms_no_report_of_all(
     odd(path)
     answer = done.call("report", "--to", "site", "--formats", "")
     (line,) = answer.err.splitlines()
-    left = {"history": "its history is left out"}
+    left = {"history": "the history of this cell is left out"}
     assert line.startswith(
-        f"bench: warning: {path.relative_to(done.root)}: is not a regular file; "
+        f"bench: warning: {path.relative_to(done.root)}: this is not a regular file; "
     )
     assert line.endswith(f"{left.get(name, 'it counts as missing')} {UNTIL}")
     assert answer.status == 0
@@ -177,7 +179,10 @@ def test_a_damaged_history_harms_no_other_suite_in_a_report_of_all(done: Workspa
     first = damage(done)
     answer = done.call("report", "--to", "site")
     assert answer.status == 0
-    assert f"bench: warning: {first}/history.jsonl: has a SHA-256 that differs from" in answer.err
+    assert (
+        f"bench: warning: {first}/history.jsonl: the SHA-256 of this file differs from"
+        in answer.err
+    )
     assert (done.root / "site" / "small" / "tiny" / "index.html").exists()
     assert (done.root / "site" / "other" / "tiny" / "index.html").exists()
 

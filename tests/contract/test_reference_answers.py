@@ -13,7 +13,10 @@ from tests.fakes.workspace import Workspace
 
 SUITE = SUITES / "eqco-table-9.yaml"
 WORDS = (str(SUITE), "--scale", "paper", "--where", "K=64")
-TOLD = "bench: no such cell in results: the reference results, which come with bench, answer\n"
+TOLD = (
+    "bench: results does not hold these cells: the reference results that come with bench are "
+    "used\n"
+)
 
 
 @pytest.fixture
@@ -54,7 +57,7 @@ def test_ones_own_cells_answer_alone(with_reference: Workspace) -> None:
     assert set(frame.cell) == {own.id}
     answer = with_reference.call("--results", "elsewhere", "show", *WORDS)
     assert answer.status == 3
-    assert "elsewhere: no such results folder" in answer.err
+    assert "elsewhere: this results folder does not exist" in answer.err
 
 
 def test_status_says_from_where_the_reading_verbs_answer(with_reference: Workspace) -> None:

@@ -61,9 +61,11 @@ def test_status_tells_where_each_begun_cell_stands(begun: Workspace) -> None:
     told = [line[3] for line in lines[1:-1]]
     assert told == [
         "infonce, seed 0: running: epoch 1 of 3, loss 2.5, kNN 50.0 %",
-        "infonce, seed 1: stopped after 1 attempt before the first checkpoint: will start again",
+        "infonce, seed 1: stopped after 1 attempt, before the first checkpoint: "
+        "the training will start again",
         "infonce, seed 2: stopped after 1 attempt: checkpoint at epoch 1.5 of 3, 0 s old",
-        "dcl, seed 0: stopped after 1 attempt: training is finished, evaluations are missing",
+        "dcl, seed 0: stopped after 1 attempt: the training is finished, but "
+        "evaluations are missing",
     ]
     assert (
         " ".join(lines[-1]) == "  3 cells stopped: `bench run digits --scale tiny` continues them"
@@ -132,7 +134,8 @@ def test_the_advice_after_an_interruption_is_true(
     answer = workspace.call(*words)
     again = "bench --results 'my results' run small --scale tiny --jobs 1"
     assert (answer.status, answer.out, answer.err) == (
-        130, "", f"bench: interrupted; finished cells are kept; continue with `{again}`\n",
+        130, "", "bench: the command was interrupted; finished cells are "
+            f"kept; continue with `{again}`\n",
     )  # fmt: skip
 
 
@@ -142,7 +145,7 @@ def test_other_verbs_promise_nothing(workspace: Workspace, monkeypatch: pytest.M
 
     monkeypatch.setattr("bench.cli.status.describe_status", stop)
     answer = workspace.call("status", "small")
-    assert (answer.status, answer.err) == (130, "bench: interrupted\n")
+    assert (answer.status, answer.err) == (130, "bench: the command was interrupted\n")
 
 
 def test_a_stopped_queue_says_what_it_waits_for_and_what_was_saved(
@@ -166,7 +169,7 @@ def test_a_stopped_queue_says_what_it_waits_for_and_what_was_saved(
     answer = begun.call("run", "digits", "--jobs", "1")
     assert answer.status == 130
     assert answer.err.splitlines()[:2] == [
-        "bench: stopping; waiting for the workers (Ctrl-C again: do not wait for them)",
+        "bench: stopping; waiting for the workers (press Ctrl-C again to stop without waiting)",
         "bench: stopped: 2 running cells will continue from a checkpoint, 3 will start again",
     ]
     assert sys.argv[1:3] == ["run", "digits"]
@@ -199,10 +202,14 @@ def test_logs_of_a_cell_that_runs(begun: Workspace, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("x",), "cell x: an id has 16 characters of 0-9 and a-f; give at least the first"),
-        (("0" * 16,), f"cell {'0' * 16}: none of that id was begun in results; "),
-        (("",), "logs: an empty argument follows"),
-        (("0", "--follow", "--json"), "--follow prints records as they come; --json prints one"),
+        (
+            ("x",),
+            "cell x: a cell's id has 16 characters, each 0-9 or a-f; give at least the "
+            "first of them",
+        ),
+        (("0" * 16,), f"cell {'0' * 16}: no cell with this id was started in results; "),
+        (("",), "logs is followed by an empty argument"),
+        (("0", "--follow", "--json"), "--follow and --json cannot be combined: --follow prints"),
     ],
 )
 def test_mistakes_about_logs(begun: Workspace, words: tuple[str, ...], told: str) -> None:
@@ -216,5 +223,8 @@ def test_a_beginning_of_two_ids(begun: Workspace) -> None:
         (kind / name).mkdir()
     answer = begun.call("logs", "aaaa")
     assert (answer.status, answer.err.startswith("bench: cell aaaa: ")) == (2, True)
-    assert f"cells begin so. Allowed here: {'a' * 16}, {'a' * 15}b" in answer.err
+    assert (
+        f"cells have ids that begin with these characters. Allowed here: {'a' * 16}, {'a' * 15}b"
+        in answer.err
+    )
     assert "is missing" in begun.call("logs", "a" * 16).err

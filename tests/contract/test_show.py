@@ -41,13 +41,13 @@ def test_the_tables_of_the_suite_are_printed(measured: Workspace) -> None:
         "infonce  8                 0.70 [0.20 to 1.20]                 1.50 [1.00 to 2.00]",
         "signed, in parentheses: the difference from infonce, ± half of its 95 % interval",
         "",
-        "Next: `bench run small --scale tiny` computes the rest",
+        "Next: `bench run small --scale tiny` computes the remaining cells",
     ]
 
 
 def test_the_command_that_computes_the_rest_keeps_the_choice(measured: Workspace) -> None:
     out = measured.call("show", "small", "--where", "K=8,16", "--seeds", "0,1").out
-    rest = "`bench run small --scale tiny --where K=8,16 --seeds 0,1` computes the rest"
+    rest = "`bench run small --scale tiny --where K=8,16 --seeds 0,1` computes the remaining cells"
     assert rest in " ".join(out.split())
     out = measured.call("run", "small", "--where", "K=8").out
     assert "`bench claims small --scale tiny` judges the paper's claims" in " ".join(out.split())
@@ -63,8 +63,11 @@ def test_failed_cells_are_shown_as_failed_and_survivors_are_marked(workspace: Wo
     out = " ".join(workspace.call("show", "small").out.split())
     assert "5 of 8 cells done; failed: diverged 3 " in out
     assert " eqco 8 diverged 2 of 2 eqco 16 0.95 [0.45 to 1.45] infonce 8 0.20 † (div" in out
-    assert "† left out of verdicts: diverged 1 of 2, the rest is a selection (1 cell)" in out
-    assert "Next: `bench run small --scale tiny --retry-failed` tries failed cells again" in out
+    assert (
+        "† left out of verdicts: diverged 1 of 2, so the remaining cells are a "
+        "biased selection (1 cell)" in out
+    )
+    assert "Next: `bench run small --scale tiny --retry-failed` computes failed cells again" in out
     rows = workspace.call("show", "small", "--json").json
     assert [(r["mean"], r["n"], r["failed"]) for r in rows if r["row"]["K"] == 8] == [
         (pytest.approx(0.2), 1, {"diverged": 1}),
@@ -80,7 +83,7 @@ def test_pages_and_their_figures_show_failed_cells(workspace: Workspace) -> None
     assert workspace.call("report", "small", "--formats", "csv").status == 0
     folder = workspace.root / "reports" / "small" / "tiny"
     assert "diverged" in (folder / "index.md").read_text().partition("Failed")[2]
-    assert "cells failed: diverged 3 of 8; a mean there" in "".join(
+    assert "cells failed: diverged 3 of 8; means are over" in "".join(
         path.read_text() for path in folder.glob("*.svg")
     )
 
@@ -125,8 +128,9 @@ def test_without_a_finished_cell_the_hint_is_what_run_does(workspace: Workspace)
     cells = cells_of(workspace.suite(SUITE), "tiny")
     fail(workspace.root / "results", cells)
     assert workspace.call("show", "small").err == (
-        "bench: small at scale tiny: none of 16 cells is done in results (failed: diverged 16); "
-        "`bench run small --scale tiny --retry-failed` computes them\n"
+        "bench: small at scale tiny: none of the 16 cells is finished in results "
+        "(failed: diverged 16); `bench run small --scale tiny --retry-failed` "
+        "computes them\n"
     )
 
 
@@ -135,7 +139,7 @@ def test_without_a_finished_cell_the_hint_is_what_run_does(workspace: Workspace)
     [
         (
             {"dataset": "b"},
-            "the data was not the same data for 8 cells and 8 cells (fingerprints a, b) (16 cells)",
+            "the data differ between 8 cells and 8 cells (fingerprints a, b) (16 cells)",
         ),
         ({"code": {"commit": "c", "dirty": True}}, "computed by an edited checkout of bench"),
         ({"code": {"commit": "d", "dirty": False}}, None),
@@ -191,7 +195,9 @@ def test_one_seed_has_no_interval_and_that_is_said(
     path = workspace.root / "suites" / "small.yaml"
     finish(workspace.root / "results", cells_of(path, "tiny"), number)
     answer = workspace.call("show", "small", "--seeds", str(seed))
-    assert f"One seed has no interval: `--seeds {three}` gives one." in answer.out
+    assert (
+        f"One seed has no confidence interval; `--seeds {three}` computes more seeds." in answer.out
+    )
     assert "±" not in answer.out.replace("± 95 % interval", "")
 
 
@@ -202,8 +208,8 @@ def test_nothing_measured_is_status_3(workspace: Workspace, options: list[str]) 
     assert (answer.status, answer.out, answer.err) == (
         3,
         "",
-        "bench: small at scale tiny: none of 16 cells is done in results; `bench run small --scale "
-        "tiny` computes them\n",
+        "bench: small at scale tiny: none of the 16 cells is finished in results; "
+        "`bench run small --scale tiny` computes them\n",
     )
 
 
@@ -212,8 +218,8 @@ def test_where_another_scale_has_cells_is_told(workspace: Workspace) -> None:
     path = workspace.root / "suites" / "small.yaml"
     finish(workspace.root / "results", cells_of(path, "long")[:3], number)
     note = (
-        "bench: small at scale tiny, the suite's default; cells are finished at long (3 of 16): "
-        "select one with --scale\n"
+        "bench: this shows small at the suite's default scale, tiny; finished "
+        "cells exist at long (3 of 16): choose a scale with --scale\n"
     )
     for verb, status in {"show": 3, "status": 0, "plan": 0, "compare": 3, "claims": 3}.items():
         answer = workspace.call(verb, "small", "--json")
@@ -226,8 +232,11 @@ def test_where_another_scale_has_cells_is_told(workspace: Workspace) -> None:
 @pytest.mark.parametrize(
     ("changes", "next_line"),
     [
-        ({}, "Next: `bench claims small --scale tiny` judges the paper's claims on it"),
-        ({"claims": {}}, "Next: `bench report small --scale tiny` writes pages and figures"),
+        ({}, "Next: `bench claims small --scale tiny` judges the paper's claims on the results"),
+        (
+            {"claims": {}},
+            "Next: `bench report small --scale tiny` writes pages and figures of the results",
+        ),
         (
             {"scales.tiny.unjudged": "it is short"},
             "Next: `bench report small --scale tiny` writes pages and figures",
@@ -252,7 +261,7 @@ def test_a_long_end_is_cut_and_says_where_the_rest_is(workspace: Workspace) -> N
     finish(workspace.root / "results", cells_of(path, "tiny"), number)
     told = workspace.call("run", "small").out
     assert ("bound 4 " in told, "bound 5 " in told) == (True, False)
-    assert "4 more tables: `bench show small --scale tiny`\n" in told
+    assert "4 more tables are printed by `bench show small --scale tiny`\n" in told
     assert "bound 8 " in workspace.call("show", "small").out
 
 
@@ -295,11 +304,11 @@ def test_settings_may_be_set_and_such_cells_belong_to_no_suite(workspace: Worksp
         (["--set", "steps=x"], "--set steps: found 'x', expected a whole "),
         (
             ["--set", "loss=eqco"],
-            "--set loss: the suite varies it together with alpha: set alpha too\n",
+            "--set loss: the suite varies this setting together with alpha, so set alpha too\n",
         ),
         (
             ["--set", "steps=3", "--limit-gpu-hours", "1"],
-            "--limit-gpu-hours chooses cells by the claims that need them, and cells of --set ",
+            "--limit-gpu-hours chooses cells by the claims that need them, but no claim needs ",
         ),
     ],
 )
@@ -335,7 +344,7 @@ def test_commands_to_copy_keep_the_folders(measured: Workspace) -> None:
     folders = ("--suites", "mine", "--results", "other place")
     kept = "`bench --suites mine --results 'other place'"
     shown = " ".join(measured.call(*folders, "show", "small").out.split())
-    assert f"Next: {kept} run small --scale tiny` computes the rest" in shown
+    assert f"Next: {kept} run small --scale tiny` computes the remaining cells" in shown
     whole = measured.call(*folders, "show", "small", "--where", "K=8").out
     assert f"Next: {kept} claims small --scale tiny` judges" in " ".join(whole.split())
     none = measured.call(*folders, "compare", "small", "--seeds", "7").out
@@ -351,5 +360,5 @@ def test_commands_to_copy_keep_the_folders(measured: Workspace) -> None:
 def test_the_rest_of_exported_tables_is_computed_beside_them(measured: Workspace) -> None:
     assert measured.call("export", "small", "--to", "tables").status == 0
     shown = measured.call("--results", "tables", "show", "small").out
-    rest = "`bench run small --scale tiny --have tables` computes the rest"
+    rest = "`bench run small --scale tiny --have tables` computes the remaining cells"
     assert f"Next: {rest}" in " ".join(shown.split())

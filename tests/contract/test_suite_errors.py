@@ -81,7 +81,7 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "empty axis": (
         small({"grid.K": []}),
-        "suites/small.yaml: grid.K: is empty; it needs at least one value.\n",
+        "suites/small.yaml: grid.K: the list is empty; it needs at least one value.\n",
     ),
     "a time for a number": (
         to_yaml(small({"fixed.steps": 0})).replace("steps: 0", "steps: 1:30"),
@@ -89,11 +89,11 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "a value twice": (
         small({"grid.K": [8, 8]}),
-        "suites/small.yaml: grid.K: the value 8 twice\n",
+        "suites/small.yaml: grid.K: the value 8 is given twice\n",
     ),
     "a value twice, written otherwise": (
         small({"grid.mi_true": [2, 2.0]}),
-        "suites/small.yaml: grid.mi_true: the value 2.0 twice\n",
+        "suites/small.yaml: grid.mi_true: the value 2.0 is given twice\n",
     ),
     "a row twice, written otherwise": (
         small({"points.0": {"loss": "eqco", "alpha": 512.0}}),
@@ -109,11 +109,12 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "two figures of one name": (
         small({"figures": [*SUITE["figures"], *SUITE["figures"]]}),
-        "suites/small.yaml: figures: the name estimates twice.\n",
+        "suites/small.yaml: figures: the name estimates is listed twice.\n",
     ),
     "two reductions of a comparison": (
         small({"compare.0.argmax": "K", "compare.0.gain_over": {"K": 8}}),
-        "suites/small.yaml: compare.0: argmax, std_over, gain_over: at most one of them",
+        "suites/small.yaml: compare.0: argmax, std_over, gain_over: at most one of "
+        "these keys may be given",
     ),
     "a gain over no setting": (
         small({"compare.0.gain_over": {"looss": "eqco"}}),
@@ -122,36 +123,39 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "a setting twice": (
         small({"assumed.lr": {"value": 1.0, "why": "plain"}}),
-        "suites/small.yaml: assumed.lr: is given under fixed too; keep one of them\n",
+        "suites/small.yaml: assumed.lr: the setting is given under fixed too; "
+        "remove one of the two\n",
     ),
     "an axis that is fixed": (
         small({"grid.lr": [1.0]}),
-        "suites/small.yaml: grid.lr: is given as fixed.lr too; keep one of the two\n",
+        "suites/small.yaml: grid.lr: the setting is given as fixed.lr too; remove one of the two\n",
     ),
     "a row that fixes what is fixed": (
         small({"points": [{"lr": 1.0}]}),
-        "suites/small.yaml: points.lr: is given as fixed.lr too; keep one of the two\n",
+        "suites/small.yaml: points.lr: the setting is given as fixed.lr too; "
+        "remove one of the two\n",
     ),
     "a setting in a row and in the grid": (
         small({"points.0.K": 8}),
-        "suites/small.yaml: points.K: is given as grid.K too; keep one of the two\n",
+        "suites/small.yaml: points.K: the setting is given as grid.K too; remove one of the two\n",
     ),
     "columns in place of rows": (
         small({"zip": [{"loss": ["infonce", "eqco"], "alpha": [None, 512]}]}),
-        "suites/small.yaml: `zip` was replaced by `points`, one row for each combination.\n",
+        "suites/small.yaml: the key `zip` no longer exists; use `points` with one "
+        "row for each combination.\n",
     ),
     "columns of a scale": (
         small({"scales.tiny.zip": [{"loss": ["eqco"]}]}),
-        "suites/small.yaml: scales.tiny: `zip` was replaced by `points`, one row for each "
-        "combination.\n",
+        "suites/small.yaml: scales.tiny: the key `zip` no longer exists; use "
+        "`points` with one row for each combination.\n",
     ),
     "no row": (
         small({"points": []}),
-        "suites/small.yaml: points: is empty; it needs at least one value.\n",
+        "suites/small.yaml: points: the list is empty; it needs at least one value.\n",
     ),
     "a row without settings": (
         small({"points.0": {}}),
-        "suites/small.yaml: points.0: is empty; it needs at least one value.\n",
+        "suites/small.yaml: points.0: the list is empty; it needs at least one value.\n",
     ),
     "a row that is no mapping": (
         small({"points.0": "infonce"}),
@@ -167,8 +171,8 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "rows beside lists of rows": (
         small({"points": [{"loss": "infonce"}, [{"K": 8}]]}),
-        "suites/small.yaml: points: holds rows and lists of rows; give one list of rows, or "
-        "several lists.\n",
+        "suites/small.yaml: points: the list mixes rows and lists of rows; give "
+        "one list of rows, or several lists of rows.\n",
     ),
     "an empty list in a row": (
         small({"points.1.alpha": []}),
@@ -176,25 +180,26 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "too many rows": (
         small({"points": [{"loss": ["infonce", "eqco"], "alpha": [*range(1, 50_002)]}]}),
-        "suites/small.yaml: points: 100002 rows; at most 100000 are allowed\n",
+        "suites/small.yaml: points: the list has 100002 rows, but at most 100000 are allowed\n",
     ),
     "settings that do not go together": (
         small({"points.0.alpha": 64}),
-        "suites/small.yaml: alpha is needed with loss 'eqco' and has no meaning with 'infonce'.\n",
+        "suites/small.yaml: alpha must be set with loss 'eqco' and left out with loss 'infonce'.\n",
     ),
     "both sides of one": (
         small({"claims.toy-mi-steady.0.both": {"K": 8}}),
-        "suites/small.yaml: claims.toy-mi-steady.0: both: needs a second side; give `than`, or use "
-        "`where` alone.\n",
+        "suites/small.yaml: claims.toy-mi-steady.0: both: the check has no second "
+        "side; give `than`, or use `where` without `both`.\n",
     ),
     "a setting of both sides and of one": (
         small({"claims.toy-mi-steady": [EQUAL | {"both": {"loss": "eqco"}}]}),
-        "suites/small.yaml: claims.toy-mi-steady.0: both.loss: is given under where too; keep one "
-        "of them.\n",
+        "suites/small.yaml: claims.toy-mi-steady.0: both.loss: the setting is "
+        "given under where too; remove one of the two.\n",
     ),
     "no such set of assumptions": (
         small({"assumed.like": "eqcoo"}),
-        "suites/small.yaml: assumed.like: no set of assumptions 'eqcoo'. Did you mean 'eqco'? ",
+        "suites/small.yaml: assumed.like: there is no set of assumptions 'eqcoo'. "
+        "Did you mean 'eqco'? ",
     ),
     "an assumption without a reason": (
         small({"assumed.tau": {"value": 1.0}}),
@@ -210,12 +215,12 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "a table without a title": (
         small({"tables": [{"metric": "mi_lower_bound", "rows": ["K"]}]}),
-        "suites/small.yaml: tables.0: title is missing.\n",
+        "suites/small.yaml: tables.0: the key title is missing.\n",
     ),
     "a table with columns by two settings": (
         small({"compare.0.layout.columns": ["mi_true", "K"]}),
-        "suites/small.yaml: compare.0.layout.columns: names one setting, found 2; put the others "
-        "under rows.\n",
+        "suites/small.yaml: compare.0.layout.columns: this key must name one "
+        "setting, found 2; put the others under rows.\n",
     ),
     "a table of metrics that have no title": (
         small({"tables": [{"metrics": ["mi_lower_bound"], "rows": ["K"]}]}),
@@ -237,22 +242,24 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "artifacts without a paper": (
         small({"paper": REMOVED}),
-        "suites/small.yaml: reproduces: needs the key paper, which names the paper.\n",
+        "suites/small.yaml: reproduces: the suite also needs the key paper, which "
+        "names the paper.\n",
     ),
     "unknown experiment": (
         small({"experiment": "gausian-mi"}),
-        "suites/small.yaml: experiment: unknown experiment 'gausian-mi'. Did you mean "
-        "'gaussian-mi'? Allowed here: ",
+        "suites/small.yaml: experiment: there is no experiment 'gausian-mi'. Did "
+        "you mean 'gaussian-mi'? Allowed here: ",
     ),
     "unknown paper": (
         small({"paper": "eqcoo"}),
-        "suites/small.yaml: paper: no paper 'eqcoo'. Did you mean 'eqco'? Allowed here: dcl, "
-        "dual-temperature, eqco, mutual-information, unigrad.\n",
+        "suites/small.yaml: paper: there is no paper 'eqcoo'. Did you "
+        "mean 'eqco'? Allowed here: dcl, dual-temperature, eqco, "
+        "mutual-information, unigrad.\n",
     ),
     "unknown artifact": (
         small({"reproduces": ["table-99"]}),
-        "suites/small.yaml: reproduces.0: paper 'eqco' has no artifact 'table-99'. Did you mean "
-        "'table-9'? ",
+        "suites/small.yaml: reproduces.0: paper 'eqco' has no "
+        "artifact 'table-99'. Did you mean 'table-9'? ",
     ),
     "unknown claim": (
         small({"claims": {"toy-mi-stedy": SUITE["claims"]["toy-mi-steady"]}}),
@@ -261,16 +268,17 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "unknown default scale": (
         small({"scale": "huge"}),
-        "suites/small.yaml: scale: no scale 'huge'; there are tiny, long.\n",
+        "suites/small.yaml: scale: there is no scale 'huge'; the suite has tiny, long.\n",
     ),
     "a scale that fixes an axis": (
         small({"scales.tiny.fixed": {"K": 4}}),
-        "suites/small.yaml: scales.tiny.fixed.K: is an axis; set it under grid or points\n",
+        "suites/small.yaml: scales.tiny.fixed.K: the setting is an axis, so set it "
+        "under grid or points\n",
     ),
     "a scale with half of a coupled axis": (
         small({"scales.tiny.grid": {"loss": ["eqco"]}}),
-        "suites/small.yaml: scales.tiny.grid.loss: is set together with other settings under "
-        "points; change it there\n",
+        "suites/small.yaml: scales.tiny.grid.loss: the setting is set together "
+        "with other settings under points; change it there\n",
     ),
     "unknown setting excluded": (
         small({"exclude": [{"k": 8}]}),
@@ -278,33 +286,35 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "nothing excluded": (
         small({"exclude": [{"K": 8, "mi_true": 2}, {"K": True, "loss": "eqco"}]}),
-        "suites/small.yaml: exclude.1: excludes nothing: no configuration has these values\n",
+        "suites/small.yaml: exclude.1: this excludes nothing, because no "
+        "configuration has these values\n",
     ),
     "an empty exclusion": (
         small({"exclude": [{}]}),
-        "suites/small.yaml: exclude.0: is empty; it needs at least one value.\n",
+        "suites/small.yaml: exclude.0: the list is empty; it needs at least one value.\n",
     ),
     "a check of cells that no scale has": (
         small({"claims.toy-mi-steady.0.where.alpha": "512"}),
-        "suites/small.yaml: claims.toy-mi-steady.0.where.alpha: no cell has the value '512'. "
-        "There are: null, 512.\n",
+        "suites/small.yaml: claims.toy-mi-steady.0.where.alpha: no cell has the "
+        "value '512'. The cells have: null, 512.\n",
     ),
     "a figure of cells that no scale has": (
         small({"figures.0.where": {"output_relu": 1}}),
-        "suites/small.yaml: figures.0.where.output_relu: no cell has the value 1. There are: "
-        "true.\n",
+        "suites/small.yaml: figures.0.where.output_relu: no cell has the value 1. "
+        "The cells have: true.\n",
     ),
     "a comparison of cells that no scale has": (
         small({"compare.0.where": {"loss": "infonce", "alpha": 512}}),
-        "suites/small.yaml: compare.0.where: no cell has loss = infonce, alpha = 512\n",
+        "suites/small.yaml: compare.0.where: no cell has the settings loss = "
+        "infonce, alpha = 512\n",
     ),
     "a comparison with rows that are not printed": (
         small({"compare.0.rows": {"K": 9}}),
-        "suites/small.yaml: compare.0.rows: no printed row of table-9 has K = 9\n",
+        "suites/small.yaml: compare.0.rows: no published row of table-9 has K = 9\n",
     ),
     "everything excluded": (
         small({"exclude": [{"K": [8, 16]}]}),
-        "suites/small.yaml: scale 'tiny': --where and exclude leave no cell\n",
+        "suites/small.yaml: scale 'tiny': no cell remains after --where and exclude\n",
     ),
     "another name": (
         to_yaml(small({"name": "other"})),
@@ -322,7 +332,7 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "seeds twice": (
         small({"seeds": [0, 0]}),
-        "suites/small.yaml: seeds: 0 twice.\n",
+        "suites/small.yaml: seeds: the seed 0 is listed twice.\n",
     ),
     "a seed that takes another's random numbers": (
         small({"seeds": [2**32]}),
@@ -330,12 +340,12 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "seeds of a scale twice": (
         small({"scales.tiny.seeds": [3, 4, 3]}),
-        "suites/small.yaml: scales.tiny.seeds: 3 twice.\n",
+        "suites/small.yaml: scales.tiny.seeds: the seed 3 is listed twice.\n",
     ),
     "too many cells": (
         small({"grid.mi_true": [1 + i / 10 for i in range(300)], "grid.K": [*range(2, 202)]}),
-        "suites/small.yaml: scale 'tiny': 240000 cells, excluded ones counted; at most 100000 are "
-        "allowed\n",
+        "suites/small.yaml: scale 'tiny': there are 240000 cells (including "
+        "excluded ones), but at most 100000 are allowed\n",
     ),
     "more cells than can be counted": (
         small(
@@ -346,7 +356,7 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
                 "seeds": [*range(1000)],
             }
         ),
-        "suites/small.yaml: scale 'tiny': more than 1e+15 cells, excluded ones counted; ",
+        "suites/small.yaml: scale 'tiny': there are more than 1e+15 cells (including excl",
     ),
     "too many exclusions": (
         small({"exclude": [{"K": k} for k in range(101)]}),
@@ -386,7 +396,8 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "a giant number": (
         small({"grid.K": [8, 10**30]}),
-        "suites/small.yaml: grid.K: a whole number beyond 9007199254740992, the largest allowed\n",
+        "suites/small.yaml: grid.K: the whole number exceeds 9007199254740992, the "
+        "largest allowed\n",
     ),
     "a giant seed": (
         small({"seeds": [10**400]}),
@@ -394,19 +405,20 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "a long text": (
         small({"fixed.activation": "x" * 1001}),
-        "suites/small.yaml: fixed.activation: text of more than 1000 characters\n",
+        "suites/small.yaml: fixed.activation: the text has more than 1000 characters\n",
     ),
     "more than memory holds": (
         small({"grid.K": [8, 100_000]}),
-        "suites/small.yaml: K x K is 10000000000 numbers at once; at most 67108864 are kept.\n",
+        "suites/small.yaml: memory must hold K x K = 10000000000 numbers at once, "
+        "more than the limit of 67108864; reduce these settings.\n",
     ),
     "more negatives than samples": (
         VINCE | {"fixed": VINCE["fixed"] | {"K": 64}},
-        "suites/small.yaml: K = 64 negatives, but only 63 other samples.\n",
+        "suites/small.yaml: K is 64, but there are only 63 other samples to draw negatives from.\n",
     ),
     "a batch of more than all samples": (
         VINCE | {"fixed": VINCE["fixed"] | {"batch_size": 65}},
-        "suites/small.yaml: batch_size 65, but only 64 samples.\n",
+        "suites/small.yaml: batch_size is 65, but dataset_size is only 64.\n",
     ),
     "negative seed": (
         small({"seeds": [-1]}),
@@ -491,7 +503,10 @@ def test_the_whole_text_for_an_unknown_axis(workspace: Workspace) -> None:
 
 def test_a_file_that_is_not_utf8(workspace: Workspace) -> None:
     workspace.suite(SUITE).write_bytes(b"name: \xff\n")
-    assert workspace.call("plan", "small").err == "bench: suites/small.yaml: byte 6 is not UTF-8\n"
+    assert (
+        workspace.call("plan", "small").err
+        == "bench: suites/small.yaml: the file is not valid UTF-8 (byte 6)\n"
+    )
 
 
 def test_a_file_that_is_missing(workspace: Workspace) -> None:
@@ -508,8 +523,8 @@ def test_a_suite_that_does_not_exist(workspace: Workspace, verb: str) -> None:
     answer = workspace.call(verb, "smal")
     assert answer.status == 2
     assert (
-        answer.err
-        == "bench: suites: no suite 'smal'. Did you mean 'small'? `bench suites` lists all 1.\n"
+        answer.err == "bench: suites: there is no suite 'smal'. Did you mean 'small'? `bench "
+        "suites` lists all 1.\n"
     )
 
 
@@ -517,7 +532,8 @@ def test_a_folder_that_does_not_exist(workspace: Workspace) -> None:
     answer = workspace.call("--suites", "nowhere", "suites")
     assert answer.status == 2
     assert (
-        answer.err == "bench: nowhere: no such folder; --suites names the folder of suite files\n"
+        answer.err == "bench: nowhere: this folder does not exist; --suites must name the folder "
+        "of suite files\n"
     )
 
 
@@ -526,28 +542,39 @@ def test_two_suites_with_one_name(workspace: Workspace) -> None:
     answer = workspace.call("suites")
     assert answer.status == 2
     assert answer.err == (
-        "bench: suites/small.yml: a second suite named 'small', beside suites/small.yaml\n"
+        "bench: suites/small.yml: this is a second suite named 'small'; the first "
+        "is suites/small.yaml\n"
     )
 
 
 def test_a_file_too_large(workspace: Workspace) -> None:
     workspace.suite("#" * 2_000_001)
     assert workspace.call("plan", "small").err == (
-        "bench: suites/small.yaml: 2000001 bytes; a YAML file here has at most 2000000\n"
+        "bench: suites/small.yaml: the file has 2000001 bytes, but a YAML file may "
+        "have at most 2000000\n"
     )
 
 
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (("--scale", "papr"), "suites/small.yaml: no scale 'papr'. Allowed here: tiny, long.\n"),
+        (
+            ("--scale", "papr"),
+            "suites/small.yaml: there is no scale 'papr'. Allowed here: tiny, long.\n",
+        ),
         (("--where", "K"), "--where K: expected one SETTING=VALUE[,VALUE...], such as K=64,128; "),
-        (("--where", "K=99"), "--where K: no cell has the value 99. There are: 8, 16.\n"),
+        (("--where", "K=99"), "--where K: no cell has the value 99. The cells have: 8, 16.\n"),
         (("--where", "K=8,loss=eqco"), "--where K=8,loss=eqco: expected one SETTING=VALUE"),
         (("--where", "k=8"), "--where k: unknown setting. "),
-        (("--where", "output_relu=1"), "--where output_relu: no cell has the value 1. There are: "),
-        (("--where", "K=010"), "--where K: no cell has the value 10. There are: 8, 16.\n"),
-        (("--where", "K=!!bool maybe"), "--where K: no cell has the value !!bool maybe. There"),
+        (
+            ("--where", "output_relu=1"),
+            "--where output_relu: no cell has the value 1. The cells have: ",
+        ),
+        (("--where", "K=010"), "--where K: no cell has the value 10. The cells have: 8, 16.\n"),
+        (
+            ("--where", "K=!!bool maybe"),
+            "--where K: no cell has the value !!bool maybe. The",
+        ),
         (("--set", "steps=1:30"), "--set steps: found '1:30', expected a whole"),
         (("--set", "output_relu=no"), "--set output_relu: found 'no', expected true or false.\n"),
         (("--set", "output_relu=1"), "--set output_relu: found 1, expected true or false.\n"),
@@ -560,18 +587,21 @@ def test_a_file_too_large(workspace: Workspace) -> None:
         (("--seeds", "0-100000"), "--seeds 0-100000: expected whole numbers"),
         (("--seeds", "0-1-2"), "--seeds 0-1-2: expected whole numbers"),
         (("--seeds", "1" * 5000), "--seeds 1111"),
-        (("--set", f"K={10**30}"), "--set K: a whole number beyond 9007199254740992, the largest "),
+        (
+            ("--set", f"K={10**30}"),
+            "--set K: the whole number exceeds 9007199254740992, the largest ",
+        ),
         (
             ("--set", f"steps={','.join(map(str, range(1, 20_000)))}"),
             "suites/small.yaml: scale 'tiny'",
         ),
         (("--where", "K=" + "[" * 100_000), "--where K: no cell has the value [[["),
-        (("--where", "K=0b_"), "--where K: no cell has the value 0b_. There are: 8, 16.\n"),
-        (("--where", "precision=bf16"), "--where precision: no cell sets it.\n"),
+        (("--where", "K=0b_"), "--where K: no cell has the value 0b_. The cells have: 8, 16.\n"),
+        (("--where", "precision=bf16"), "--where precision: no cell has this setting.\n"),
         (("--sclae", "x"), "No such option: --sclae"),
         (
             ("--results", "x"),
-            "--results stands before the verb: `bench --results FOLDER VERB ...`\n",
+            "--results must be given before the verb: `bench --results FOLDER VERB ...`\n",
         ),
         (("--jobs", "two"), "--jobs two: expected a whole number from 1 to 100000\n"),
         (("--jobs", "1.5"), "--jobs 1.5: expected a whole number from 1 to 100000\n"),
@@ -593,20 +623,23 @@ def test_an_unknown_verb_names_the_one_that_was_meant_or_where_all_are(
     workspace: Workspace,
 ) -> None:
     assert workspace.call("sutes").err == "bench: No such command 'sutes'. Did you mean 'suites'?\n"
-    assert workspace.call("help").err == "bench: No such command 'help'. `bench --help` lists all\n"
+    assert (
+        workspace.call("help").err
+        == "bench: No such command 'help'. `bench --help` lists all commands.\n"
+    )
 
 
 @pytest.mark.parametrize("option", ["--suites", "--results", "--data"])
 def test_a_file_is_no_folder(workspace: Workspace, option: str) -> None:
     (workspace.root / "file").touch()
     answer = workspace.call(option, "file", "suites")
-    assert (answer.status, answer.err) == (2, f"bench: {option} file: is not a folder\n")
+    assert (answer.status, answer.err) == (2, f"bench: {option} file: this path is not a folder\n")
 
 
 def test_unknown_executor(workspace: Workspace) -> None:
     answer = workspace.call("run", "small", "--executor", "slrum")
     assert (answer.status, answer.err) == (
         2,
-        "bench: --executor slrum: unknown. Did you mean 'slurm'? Allowed here: local, "
-        "inline, slurm.\n",
+        "bench: --executor slrum: there is no such executor. Did you mean 'slurm'? "
+        "Allowed here: local, inline, slurm.\n",
     )

@@ -45,11 +45,18 @@ def test_filters(two: Workspace, words: list[str], found: dict[str, list[str]]) 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--scale", "big"], "--scale big: no suite has it. Allowed here: tiny, long.\n"),
-        (["--paper", "dlc"], "no paper 'dlc'. Did you mean 'dcl'? "),
-        (["--dataset", "digit"], "--dataset digit: no suite has it. Did you mean 'digits'? "),
-        (["small", "--paper", "eqco"], "a name selects one suite: leave out the other filters\n"),
-        (["smal"], "suites: no suite 'smal'. Did you mean 'small'? "),
+        (["--scale", "big"], "--scale big: no suite has this scale. Allowed here: tiny, long.\n"),
+        (["--paper", "dlc"], "there is no paper 'dlc'. Did you mean 'dcl'? "),
+        (
+            ["--dataset", "digit"],
+            "--dataset digit: no suite uses this data set. Did you mean 'digits'? ",
+        ),
+        (
+            ["small", "--paper", "eqco"],
+            "the name of a suite cannot be combined with --all, --search, --paper, "
+            "--dataset or --scale\n",
+        ),
+        (["smal"], "suites: there is no suite 'smal'. Did you mean 'small'? "),
     ],
 )
 def test_mistakes(two: Workspace, words: list[str], told: str) -> None:
@@ -133,5 +140,5 @@ def test_one_suite_is_described_whole(two: Workspace) -> None:
         assert part in told
     assert max(map(len, told.splitlines())) <= 80
     digits = two.call("suites", "digits").out
-    assert "  of no paper\n" in digits
+    assert "  belongs to no paper\n" in digits
     assert "    dataset: digits\n    knn_k: 3, 7\n    seed: 0\n" in digits

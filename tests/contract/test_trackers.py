@@ -105,17 +105,25 @@ def test_a_package_that_is_not_there_is_one_line(
 def test_exports_of_nothing_are_told(small: Workspace) -> None:
     answer = small.call(*EXPORT, "safetensors")
     assert answer.status == 3
-    assert answer.err == "bench: small at scale tiny: no trained encoder in results\n"
+    assert (
+        answer.err == "bench: small at scale tiny: results holds no trained encoder of these "
+        "cells\n"
+    )
     answer = small.call("--results", "other", *EXPORT, "tensorboard")
     assert (answer.status, answer.err) == (
-        3, "bench: small (tiny): no finished cell in other, nothing to export\n",
+        3, "bench: small (tiny): other holds no finished cell, so there is nothing to " "export\n",
     )  # fmt: skip
     answer = small.call("--results", "other", "export", "small", "--to", "x.tar")
     assert (answer.status, Path("x.tar").exists()) == (3, False)
     assert small.call("export", "small", "--to", "tables").status == 0
     answer = small.call("--results", "tables", "export", "small", "--to", "x.tar")
     assert (answer.status, Path("x.tar").exists()) == (2, False)
-    assert answer.err.startswith("bench: --results tables: holds exported tables, not the folders")
+    assert answer.err.startswith(
+        "bench: --results tables: this folder holds exported tables, and only"
+    )
     answer = small.call(*EXPORT, "tensorboard", "--histories")
-    assert answer.err == "bench: --encoders, --histories: leave them out with --as\n"
+    assert (
+        answer.err == "bench: --as decides what is exported, so it cannot be combined with "
+        "--encoders or --histories\n"
+    )
     assert not Path("runs").exists()

@@ -105,7 +105,9 @@ def test_a_scale_that_only_checks_that_everything_runs_is_shown_where_it_is_name
 
 def test_it_is_printed_with_unit_seeds_and_points(measured: Workspace) -> None:
     told = measured.call("versus", "infonce", "eqco").out
-    assert told.startswith("infonce - eqco, mean over the points that a suite has of both")
+    assert told.startswith(
+        "infonce - eqco: mean difference over the configurations that a suite has of both"
+    )
     (line,) = (line for line in told.splitlines() if line.startswith("small at tiny (reduced)"))
     assert line.split()[4:] == [
         "MI", "bound", "-1.20", "[-1.64,", "-0.76]", "nats", "2", "4", "eqco"
@@ -136,7 +138,7 @@ def test_what_is_sure_says_which_is_higher(workspace: Workspace) -> None:
 
     finish(workspace.root / "results", cells_of(path, "tiny"), sure)
     told = " ".join(workspace.call("versus", "infonce", "eqco").out.split())
-    assert "infonce higher in 0, eqco in 1, undecided in 0." in told
+    assert "infonce is higher in 0 rows, eqco in 1, and 0 are undecided." in told
 
 
 def test_metrics_are_counted_apart_and_searches_are_none(workspace: Workspace) -> None:
@@ -170,8 +172,11 @@ def test_metrics_are_counted_apart_and_searches_are_none(workspace: Workspace) -
         ("digits", "knn_top1"), ("digits", "train_loss")
     ]  # fmt: skip
     told = " ".join(workspace.call("versus", "simclr", "moco-v2").out.split())
-    assert "Accuracies: simclr higher in 1, moco-v2 in 0, undecided in 0. " in told
-    assert "Other metrics, of which higher is not better by itself: simclr higher in 0, " in told
+    assert "Accuracies: simclr is higher in 1 rows, moco-v2 in 0, and 0 are undecided. " in told
+    assert (
+        "Other metrics, where a higher value is not always better: simclr is higher in 0 rows, "
+        in told
+    )
 
 
 def test_settings_that_differ_besides_the_method_are_named_and_the_row_is_not_counted(
@@ -195,21 +200,27 @@ def test_settings_that_differ_besides_the_method_are_named_and_the_row_is_not_co
         "batch_size": ([32], [16]), "tau": ([0.1], [0.2])
     }  # fmt: skip
     told = " ".join(workspace.call(*words).out.split())
-    assert "other settings differ too: tau 0.1 / 0.2; batch_size 32 / 16" in told
+    assert (
+        "further settings differ between the two sides: tau 0.1 / 0.2; batch_size 32 / 16" in told
+    )
     assert "higher in" not in told
-    assert "Not counted: 1 row with other settings." in told
+    assert "Not counted: 1 row in which further settings differ." in told
 
 
 @pytest.mark.parametrize(
     ("words", "status", "told"),
     [
-        (["eqco", "infonce"], 3, "no finished cells of both eqco and infonce beside each other; "),
+        (["eqco", "infonce"], 3, "no suite has finished cells of both eqco and infonce; "),
         (
             ["eqco", "info"],
             2,
             "'info' is not a method or loss of any suite. Did you mean 'infonce'? ",
         ),
-        (["eqco", "simclr"], 2, "eqco is a loss and simclr is a method: name two methods or two "),
+        (
+            ["eqco", "simclr"],
+            2,
+            "eqco is a loss and simclr is a method, and the two cannot be compared: ",
+        ),
         (["infonce", "cosine"], 2, "'cosine' is not a method or loss of any suite. "),
         (
             ["simclr", "moco-v2"],
@@ -219,11 +230,15 @@ def test_settings_that_differ_besides_the_method_are_named_and_the_row_is_not_co
         (
             ["eqco", "infonce", "--metric", "knn_top"],
             2,
-            "--metric knn_top: no cell has it. Did you ",
+            "--metric knn_top: no cell has the settings this metric. Did you ",
         ),
-        (["eqco", "infonce", "--scale", "big"], 2, "--scale big: no suite has it. "),
-        (["eqco", "eqco"], 2, "versus eqco eqco: needs two different methods or losses."),
-        (["eqco", "infonce", "--paper", "doc"], 2, "no paper 'doc'. Did you mean 'dcl'? "),
+        (["eqco", "infonce", "--scale", "big"], 2, "--scale big: no suite has this scale. "),
+        (
+            ["eqco", "eqco"],
+            2,
+            "versus eqco eqco: name two different methods or two different losses.",
+        ),
+        (["eqco", "infonce", "--paper", "doc"], 2, "there is no paper 'doc'. Did you mean 'dcl'? "),
     ],
 )
 def test_mistakes_and_nothing_measured(
@@ -242,7 +257,7 @@ def test_without_results_it_says_what_papers_and_others_print(workspace: Workspa
     answer = workspace.call("--suites", str(SUITES), "versus", "dclw", "dcl", "--paper", "dcl")
     told = " ".join(answer.out.split())
     assert answer.status == 3
-    assert answer.err.startswith("bench: no finished cells of both dclw and dcl")
+    assert answer.err.startswith("bench: no suite has finished cells of both dclw and dcl")
     assert told.startswith(
         "Published, dclw - dcl (paper dcl): cifar10, kNN: +0.6; cifar100, kNN: +0.3; "
         "imagenet100, linear: +1.1; imagenet1k, linear: +1.0 By others, dclw - dcl: "
@@ -253,7 +268,10 @@ def test_suites_without_a_method_list_no_choices(workspace: Workspace) -> None:
     (workspace.root / "none").mkdir()
     answer = workspace.call("--suites", "none", "versus", "dcl", "infonce")
     assert (answer.status, answer.out[:25]) == (2, "By others, dcl - infonce:")
-    assert answer.err == "bench: versus dcl infonce: no suite of these has a method or a loss\n"
+    assert (
+        answer.err == "bench: versus dcl infonce: none of the selected suites has a setting "
+        "`method` or `loss`\n"
+    )
 
 
 def test_a_mistake_is_one_line_without_what_others_print(workspace: Workspace) -> None:

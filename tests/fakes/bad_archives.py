@@ -92,117 +92,123 @@ REFUSED: dict[str, tuple[Callable[[Members], Members], str]] = {
     ),
     "size": (
         put("cell.json", b" " * 65537),
-        f"{HOME}/cell.json: has 65537 bytes; at most 65536 are allowed",
+        f"{HOME}/cell.json: the file has 65537 bytes, but at most 65536 are allowed",
     ),
     "no-cell": (drop("cell.json"), f"{HOME}/cell.json: is missing"),
-    "no-summary": (drop("summary.json"), "no finished cell in it"),
+    "no-summary": (drop("summary.json"), "this folder holds no finished cell"),
     "torn": (
         put("cell.json", b'{"K": 1'),
-        f"{HOME}/cell.json: cannot be read (Expecting ',' delimiter: line 1 column 8 (char 7))",
+        f"{HOME}/cell.json: the file cannot be read (Expecting ',' delimiter: line "
+        "1 column 8 (char 7))",
     ),
     "deep": (
         put("provenance.json", b'{"a":' + b"[" * 90000 + b"]" * 90000 + b"}"),
-        f"{HOME}/provenance.json: cannot be read (nested too deeply)",
+        f"{HOME}/provenance.json: the file cannot be read (nested too deeply)",
     ),
     "infinite-origin": (
         put("provenance.json", b'{"wall_s": 1e999}'),
-        f"{HOME}/provenance.json: cannot be read (1e999 is not finite)",
+        f"{HOME}/provenance.json: the file cannot be read (1e999 is not finite)",
     ),
     "half-letter": (
         put("provenance.json", b'{"x": "\\ud800"}'),
-        f"{HOME}/provenance.json: cannot be read ('utf-8' codec can't encode "
-        "character '\\ud800' in position 7: surrogates not allowed)",
+        f"{HOME}/provenance.json: the file cannot be read ('utf-8' codec can't "
+        "encode character '\\ud800' in position 7: surrogates not allowed)",
     ),
     "id": (
         put("cell.json", settings_of(seed=99)),
-        f"{HOME}/cell.json: is the cell "
-        f"{make_cells(1)[0].model_copy(update={'seed': 99}).id}, not that of its folder",
+        f"{HOME}/cell.json: the file describes cell "
+        f"{make_cells(1)[0].model_copy(update={'seed': 99}).id}, which is not the "
+        "name of its folder",
     ),
     "other-experiment": (
         put("cell.json", settings_of(experiment="spirals")),
-        f"{HOME}/cell.json: is a cell of experiment spirals",
+        f"{HOME}/cell.json: this is a cell of a different experiment, spirals",
     ),
     "no-metrics": (
         put("summary.json", b'{"metrics": {}}'),
-        f"{HOME}/summary.json: holds no finite metrics",
+        f"{HOME}/summary.json: the file does not hold finite metrics",
     ),
     "word-metric": (
         put("summary.json", b'{"metrics": {"gradient_norm": true}}'),
-        f"{HOME}/summary.json: holds no finite metrics",
+        f"{HOME}/summary.json: the file does not hold finite metrics",
     ),
     "infinite": (
         put("summary.json", b'{"metrics": {"gradient_norm": NaN}}'),
-        f"{HOME}/summary.json: cannot be read (NaN is not finite)",
+        f"{HOME}/summary.json: the file cannot be read (NaN is not finite)",
     ),
     "giant": (
         put("summary.json", b'{"metrics": {"gradient_norm": 1.1e50}}'),
-        f"{HOME}/summary.json: holds no finite metrics",
+        f"{HOME}/summary.json: the file does not hold finite metrics",
     ),
     "giant-history": (
         put("history.jsonl", b'{"step": 1, "loss": -1e308}\n'),
-        f"{HOME}/history.jsonl: cannot be read (line 1 is not a record of metrics)",
+        f"{HOME}/history.jsonl: the file cannot be read (line 1 is not a record of metrics)",
     ),
     "unknown-metric": (
         put("summary.json", b'{"metrics": {"knn_top1": 1.0}}'),
-        f"{HOME}/summary.json: gradient-norm has no metric knn_top1",
+        f"{HOME}/summary.json: experiment gradient-norm has no metric knn_top1",
     ),
     "history": (
         put("history.jsonl", b'{"step": 1}\n{"step"'),
-        f"{HOME}/history.jsonl: cannot be read (line 2 is not a record of metrics)",
+        f"{HOME}/history.jsonl: the file cannot be read (line 2 is not a record of metrics)",
     ),
     "a formula in a history": (
         put("history.jsonl", b'{"step": 1, "=cmd|calc!A0": 1}\n'),
-        f"{HOME}/history.jsonl: cannot be read (line 1 is not a record of metrics)",
+        f"{HOME}/history.jsonl: the file cannot be read (line 1 is not a record of metrics)",
     ),
     "no-time": (
         put("provenance.json", b'{"wall_s": null}'),
-        f"{HOME}/provenance.json: cannot be read (wall_s is not a number",
+        f"{HOME}/provenance.json: the file cannot be read (wall_s is not a number",
     ),
     "word-time": (
         put("provenance.json", b'{"trained": {"wall_s": "x"}}'),
-        f"{HOME}/provenance.json: cannot be read (wall_s is not a number",
+        f"{HOME}/provenance.json: the file cannot be read (wall_s is not a number",
     ),
     "list-origin": (
         put("provenance.json", b'{"device": [1]}'),
-        f"{HOME}/provenance.json: cannot be read (device is not text, a number or a truth value",
+        f"{HOME}/provenance.json: the file cannot be read (device is "
+        "not text, a number or a truth value",
     ),
     "nested-origin": (
         put("provenance.json", b'{"a": {"a": {"a": {"a": {}}}}}'),
-        f"{HOME}/provenance.json: cannot be read (it is nested too deeply",
+        f"{HOME}/provenance.json: the file cannot be read (the file is nested too deeply",
     ),
     "terminal-origin": (
         put("provenance.json", b'{"\\u001b[41m": 1}'),
-        f"{HOME}/provenance.json: cannot be read (\\x1b[41m is not a name",
+        f"{HOME}/provenance.json: the file cannot be read (\\x1b[41m is not a name",
     ),
     "long-origin": (
         put("provenance.json", to_json({"device": "x" * 1001})),
-        f"{HOME}/provenance.json: cannot be read (device is text of more than 1000 characters",
+        f"{HOME}/provenance.json: the file cannot be read (device is "
+        "text of more than 1000 characters",
     ),
     "wide-origin": (
         put("provenance.json", to_json({f"k{n}": n for n in range(301)})),
-        f"{HOME}/provenance.json: cannot be read (it has more than 300 entries",
+        f"{HOME}/provenance.json: the file cannot be read (the file has more than 300 entries",
     ),
     "array-name": (
         put("arrays.npz", npz(npy(np.zeros(1))).replace(b"a.npy", b"=.npy")),
-        f"{HOME}/arrays.npz: cannot be read (an array's name is not an identifier)",
+        f"{HOME}/arrays.npz: the file cannot be read (the name of an "
+        "array is not a valid identifier)",
     ),
     "pickled": (
         put("arrays.npz", npz(npy(np.array([Harm()], dtype=object)))),
-        f"{HOME}/arrays.npz: cannot be read "
-        "(Object arrays cannot be loaded when allow_pickle=False)",
+        f"{HOME}/arrays.npz: the file cannot be read (Object arrays cannot be "
+        "loaded when allow_pickle=False)",
     ),
     "not-numpy": (
         put("arrays.npz", npz(pickle.dumps(Harm()))),
-        f"{HOME}/arrays.npz: cannot be read (a is of type |S",
+        f"{HOME}/arrays.npz: the file cannot be read (a is of type |S",
     ),
     "npz-claims-much": (
         put("arrays.npz", npz(HUGE)),
-        f"{HOME}/arrays.npz: cannot be read "
-        "(Unable to allocate 7.28 TiB for an array with shape (1000000000000,) and data type ",
+        f"{HOME}/arrays.npz: the file cannot be read (Unable to allocate 7.28 TiB "
+        "for an array with shape (1000000000000,) and data type ",
     ),
     "npz-bomb": (
         put("arrays.npz", npz(bytes(2**26 + 1), zipfile.ZIP_DEFLATED)),
-        f"{HOME}/arrays.npz: cannot be read (67108865 bytes unpacked, of 67108864 allowed)",
+        f"{HOME}/arrays.npz: the file cannot be read (the file has 67108865 bytes when "
+        "unpacked, but at most 67108864 are allowed)",
     ),
 }
 

@@ -39,7 +39,7 @@ def test_one_class_is_refused_before_anything_is_trained(grey: Workspace) -> Non
         (sets / part / "1").rename(sets / f"{part}-1")
     answer = grey.call("--data", "sets", "run", "grey", "--executor", "inline", "--json")
     told = {(f["reason"], f["message"]) for f in answer.json["failures"]}
-    why = "folder:grey: its test images are of one class; two are needed"
+    why = "folder:grey: the test images have only one class, but at least two are needed"
     assert (answer.status, told) == (1, {("data", why)})
     assert not list((grey.root / "results").rglob("encoder.pt"))
 

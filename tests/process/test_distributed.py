@@ -88,7 +88,7 @@ def test_cells_that_do_not_divide_among_ranks_are_refused() -> None:
     cell = small_cell(batch_size=18)
     with pytest.raises(LaunchError) as error:
         check_ranks([small_cell(), cell], 4)
-    assert str(error.value) == "batch_size 18 does not divide among 4 ranks"
+    assert str(error.value) == "batch_size 18 cannot be divided evenly among 4 ranks"
     check_ranks([small_cell()], 4)
 
 
@@ -98,7 +98,8 @@ def test_toys_run_on_one_rank() -> None:
     with pytest.raises(LaunchError) as error:
         check_ranks(toys, 2)
     assert str(error.value) == (
-        "gaussian-mi runs on one rank, found 2: leave out torchrun or --ranks"
+        "gaussian-mi can run only on one rank, but 2 ranks were started: leave out "
+        "torchrun or --ranks"
     )
 
 
@@ -109,7 +110,7 @@ def test_each_rank_has_a_gpu_of_its_own() -> None:
     with pytest.raises(LaunchError) as error:
         gpu_of(ProcessPlace(1, 2, 1, meets=True), ["0"])
     assert str(error.value) == (
-        "rank 1 is number 1 of its machine, where 1 GPUs are visible: start one rank per GPU"
+        "rank 1 has local rank 1, but its machine has only 1 visible GPUs: start one rank per GPU"
     )
 
 
@@ -150,7 +151,10 @@ def test_mistakes_in_how_ranks_are_started_are_told(
         monkeypatch.setenv(name, value)
     with pytest.raises(LaunchError) as error:
         run_cells([small_cell()], Store(tmp_path), tmp_path, title="mine")
-    assert str(error.value) == "torchrun's ranks compute each cell together: add --executor inline"
+    assert (
+        str(error.value) == "under torchrun, all ranks compute each cell together, which needs "
+        "--executor inline"
+    )
     monkeypatch.setenv("RANK", "x")
     with pytest.raises(BenchError) as mistake:
         place()

@@ -192,8 +192,9 @@ def test_what_a_data_set_has_not_is_told_before_anything_runs(workspace: Workspa
     answer = workspace.call("run", "digits", "--executor", "inline")
     assert (answer.status, answer.out) == (2, "")
     assert answer.err == (
-        "bench: knn_k 129: train_images is 128 (1 of the cells; nothing was run; "
-        "exclude these cells with --where)\n"
+        "bench: knn_k is 129, but train_images limits the training to 128 images "
+        "(this concerns 1 of the cells; nothing was run; exclude these cells with "
+        "--where) images\n"
     )
     assert not (workspace.root / "results").exists()
 
@@ -230,7 +231,9 @@ def test_ctrl_c_stops_cleanly_and_resume_goes_on(workspace: Workspace) -> None:
     status, _, err = end(process)
     assert status == 130
     again = " ".join(["bench", "run", "small", *PART, "--jobs", "1"])
-    assert err.endswith(f"bench: interrupted; finished cells are kept; continue with `{again}`\n")
+    assert err.endswith(
+        f"bench: the command was interrupted; finished cells are kept; continue with `{again}`\n"
+    )
     assert "Traceback" not in err
     wait_for(lambda: not workers_of(workspace.root), 10)
     told = workspace.call("status", "small", "--json").json
@@ -244,8 +247,8 @@ def test_resume_needs_something_begun(workspace: Workspace) -> None:
     answer = workspace.call("resume", "small")
     assert (answer.status, answer.err) == (
         2,
-        "bench: small at scale tiny: nothing to resume in results; `bench run small --scale "
-        "tiny` starts it\n",
+        "bench: small at scale tiny: no cell was started in results, so there is "
+        "nothing to resume; `bench run small --scale tiny` starts the cells\n",
     )
 
 
@@ -278,7 +281,9 @@ def test_a_failing_cell_harms_no_other_and_says_why(
     assert "failed: code: RuntimeError: no such thing (log: results/gaussian-mi/" in told.out
 
     planned = " ".join(workspace.call("plan", "small").out.split())
-    assert "16 cells, 0 to run, 4 failed (`bench run` with `--retry-failed` tries them" in planned
+    assert (
+        "16 cells, 0 to run, 4 failed (`bench run` with `--retry-failed` computes them" in planned
+    )
 
     again = workspace.call("run", "small", "--executor", "inline", "--json")  # not by itself
     assert (again.status, again.json["failed"]) == (1, 4)
@@ -310,7 +315,10 @@ def test_a_cell_that_kills_its_worker_is_given_up(
     told = workspace.call("run", "small", *PART, "--seeds", "0", "--jobs", "1", "--json")
     assert told.status == 1, told.err
     assert (told.json["done"], told.json["failed"]) == (1, 1)
-    assert "its worker was killed 3 times (memory?)" in told.out
+    assert (
+        "the worker of this cell was killed 3 times, possibly because memory was "
+        "exhausted" in told.out
+    )
 
 
 def test_a_claim_of_another_machine_is_waited_for_not_taken(workspace: Workspace) -> None:

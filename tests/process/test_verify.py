@@ -62,7 +62,7 @@ def test_a_summary_that_was_altered_is_found(done: Workspace) -> None:
     }
     assert row["largest_difference"] == abs(true - 1.5)
     told = done.call("verify", "small").out
-    assert "the summary alone differs: was it altered?" in told
+    assert "only the summary file differs, so it may have been edited" in told
     assert told.endswith("4 cells computed again: 3 identical to the bit\n")
 
 
@@ -87,7 +87,7 @@ def test_the_model_of_the_processor_may_be_the_reason(done: Workspace) -> None:
     folder = summaries(done)[0].parent
     set_metric(folder / "summary.json", "mi_lower_bound", 1.5)
     origin = json.loads((folder / "provenance.json").read_text())
-    told = "; the processor's model is not recorded: another processor of the same name may be"
+    told = "; the processor's model is not recorded: processors with the same name can compute"
     for model, reason in ((None, True), ("family 1 model 2 stepping 3", False)):
         alter(folder / "provenance.json", machine=origin["machine"] | {"processor_model": model})
         out = done.call("verify", "small").out
@@ -117,15 +117,17 @@ def test_rows_of_tables_are_verified_by_their_metrics(done: Workspace) -> None:
     export_cells(cells, Store(done.root / "results"), done.root / "tables")
     answer = done.call("--results", "tables", "verify", "small", "--where", "K=8")
     assert (answer.status, answer.out) == (
-        0, "small at scale tiny:\n2 cells computed again (2 of exported tables, by their metrics "
-        "alone): 2 identical to the bit\n",
+        0, "small at scale tiny:\n2 cells computed again (2 from "
+            "exported tables, for which only the metrics are compared): "
+            "2 identical to the bit\n",
     )  # fmt: skip
 
 
 def test_nothing_done_is_told(done: Workspace) -> None:
     answer = done.call("verify", "small", "--scale", "long")
     assert (answer.status, answer.err) == (
-        3, "bench: no cell of small at scale long is done in results: nothing to verify\n"
+        3, "bench: small at scale long: no cell is finished in results, "
+            "so there is nothing to verify\n"
     )  # fmt: skip
 
 

@@ -97,7 +97,7 @@ def test_an_installed_bench_plans_runs_and_shows_its_own_suites(installed: Insta
     compared = installed.call("compare", "eqco-table-9", "--scale", "paper")
     assert compared.returncode == 0, compared.stderr
     assert "40 same" in compared.stdout
-    assert "the reference results, which come with bench, answer" in compared.stderr
+    assert "the reference results that come with bench are used" in compared.stderr
     run = installed.call("run", TOY, "--jobs", "1")
     assert run.returncode == 0, run.stderr
     assert sorted(path.name for path in installed.folder.iterdir()) == ["results"]

@@ -194,12 +194,13 @@ def test_mistakes_are_one_line(on_slurm: Workspace) -> None:
     profiles.write_text("gpu: {slurm_partition: none}\nodd: {slurm_partitoin: main}\n")
     for words, told in (
         (["--profile", "gpu"], "Slurm refuses the jobs: sbatch: error: invalid partition"),
-        (["--profile", "cpu"], "--profile cpu: no such profile. "),
+        (["--profile", "cpu"], "--profile cpu: there is no profile of this name. "),
         (
             ["--profile", "odd"],
-            "slurm_partitoin: not to be set here. Did you mean 'slurm_partition'",
+            "slurm_partitoin: this option cannot be set in a profile. "
+            "Did you mean 'slurm_partition'",
         ),
-        (["--pack", "0"], "--pack 0: expected a number of workers, or auto"),
+        (["--pack", "0"], "--pack 0: expected a number of workers, or the word auto"),
     ):
         answer = on_slurm.call("run", "small", "--executor", "slurm", *words)
         assert answer.status == 2, answer
@@ -215,7 +216,7 @@ def test_two_tasks_compute_a_cell_together_warned_on_the_way(
     run = ("run", "small", "--executor", "slurm", "--ranks")
     answer = on_slurm.call(*run, "3")
     assert (answer.status, answer.err.count("\n")) == (2, 1)
-    assert "batch_size 16 does not divide among 3 ranks" in answer.err
+    assert "batch_size 16 cannot be divided evenly among 3 ranks" in answer.err
     on_slurm.call(*run, "2")
     histories = on_slurm.root / "results/trained"
     wait_for(lambda: list(histories.glob("*/history.jsonl")), what="for an epoch")

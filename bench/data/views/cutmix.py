@@ -56,7 +56,9 @@ def cutmix(images_NCSS: Tensor, parameters: CutMix) -> Tensor:
     """
     N, size = len(parameters.partner_N), images_NCSS.shape[-1]
     if images_NCSS.ndim != 4 or len(images_NCSS) != N or images_NCSS.shape[-2] != size:
-        raise ValueError(f"needs ({N}, C, S, S), found {tuple(images_NCSS.shape)}")
+        raise ValueError(
+            f"the images must have shape ({N}, C, S, S), found {tuple(images_NCSS.shape)}"
+        )
     partner_N, box_N4 = (sent(x, images_NCSS.device) for x in parameters[:2])
     line_S = torch.arange(size, device=images_NCSS.device)
     inside_N2S = (line_S >= box_N4[:, :2, None]) & (

@@ -101,7 +101,7 @@ class Views:
             elif pixels is not None:
                 images = cut(pixels, drawn, size)
             else:
-                raise ValueError("needs pixels or cropped")
+                raise ValueError("one of pixels and cropped must be given")
             images = soften(colour(shift(images, drawn), drawn), drawn)
             images = filtered(move(images, drawn), drawn).clamp_(0.0, 1.0)
             views.extend(images.view(-1, B, 3, size, size))
@@ -147,8 +147,9 @@ def make_views(
             raise ValueError(f"{what} must be at least 2 pixels, found {side}")
     if any(recipe.local for recipe in recipes) != (local_size is not None):
         raise ValueError(
-            f"views: local_size is needed with local views and with no others, '{name}' has "
-            f"{'some' if local_size is None else 'none'}"
+            f"local_size must be {'set' if local_size is None else 'null'}, because "
+            f"views '{name}' {'have' if local_size is None else 'do not have'} local "
+            "views"
         )
     return Views(recipes, size, local_size)
 

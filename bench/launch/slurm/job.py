@@ -66,7 +66,9 @@ class PullCells:
         trust(self.trusted)  # Slurm may hand on no environment
         stacks: list[Stack] = pickle.loads(self.stacks.read_bytes())
         if other := self._other_code():
-            warn(f"submitted with {other}, but {code_text(code())} runs now")
+            warn(
+                f"this job was submitted with {other}, but now runs the code of {code_text(code())}"
+            )
         if self.profile.ranks > 1:
             self._run_ranks(stacks)
             return

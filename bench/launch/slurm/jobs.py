@@ -117,7 +117,9 @@ def _submissions(folder: Path) -> Iterator[Submission]:
     Damaged records are reported and left out.
     """
     paths = sorted(folder.glob(f"*/{RECORD}"), key=lambda path: path.stat().st_mtime)
-    records = read_records(paths, SubmissionRecord, "a submission", "its jobs are not known")
+    records = read_records(
+        paths, SubmissionRecord, "a submission", "the jobs of this submission are not known"
+    )
     for path, record in records:
         profile = Profile.model_validate(record["profile"])
         executor = record.get("executor", SLURM)

@@ -74,8 +74,8 @@ class Profile(Record):
         delay = self.slurm.get("signal_delay_s", WARNED_S)
         if not isinstance(delay, int) or 60 * self.timeout_min < delay + LEAST_S:
             raise ValueError(
-                f"timeout_min {self.timeout_min}: Slurm warns {delay} s before the end, which "
-                f"leaves less than {LEAST_S} s"
+                f"timeout_min {self.timeout_min} is too short: Slurm warns {delay} s before "
+                f"the end, so less than {LEAST_S} s of work remain"
             )
         return self
 
@@ -95,9 +95,14 @@ class Profile(Record):
     @model_validator(mode="after")
     def _ranks_fill_nodes(self) -> Self:
         if self.ranks % self.nodes:
-            raise ValueError(f"ranks {self.ranks} do not divide among {self.nodes} nodes")
+            raise ValueError(
+                f"{self.ranks} ranks cannot be divided evenly among {self.nodes} nodes"
+            )
         if self.ranks > 1 and self.pack != 1:
-            raise ValueError("pack has no meaning with several ranks: they compute one cell")
+            raise ValueError(
+                "pack must be 1 with several ranks, because all ranks of a job compute one "
+                "cell together"
+            )
         return self
 
 
@@ -114,13 +119,17 @@ def load_profile(name: str | None) -> Profile:
     home = PROFILES.expanduser()
     known = (load_yaml(home, LaunchError) if home.exists() else None) or {}
     if not isinstance(known, dict):
-        raise LaunchError(f"{home}: expected profiles by name")
+        raise LaunchError(
+            f"{home}: the file must be a mapping from names of profiles to their settings"
+        )
     if name is None and DEFAULT not in known:
         return Profile()
     wanted = name or DEFAULT
     if wanted not in known:
-        allowed = choices(wanted, [str(n) for n in known]) if known else f"{PROFILES} has none."
-        raise LaunchError(f"--profile {wanted}: no such profile. {allowed}")
+        allowed = (
+            choices(wanted, [str(n) for n in known]) if known else f"{PROFILES} has no profiles."
+        )
+        raise LaunchError(f"--profile {wanted}: there is no profile of this name. {allowed}")
     return _checked(known[wanted], f"{home}: {wanted}")
 
 
@@ -132,7 +141,10 @@ def _checked(values: Any, where: str) -> Profile:
     given = {str(key): value for key, value in values.items()}
     for key in ("slurm", "elsewhere"):
         if key in given:
-            raise LaunchError(f"{where}: {key}: unknown key; write slurm_partition and the like")
+            raise LaunchError(
+                f"{where}: {key}: unknown key; options of Slurm are single keys such as "
+                "slurm_partition"
+            )
     of = {key: _executor_of(key) for key in given if key not in Profile.model_fields}
     _check_options({key: executor for key, executor in of.items() if executor}, where)
     slurm = {k.removeprefix("slurm_"): given.pop(k) for k, name in of.items() if name == "slurm"}
@@ -166,4 +178,6 @@ def _check_options(options: Mapping[str, str], where: str) -> None:
         allowed = sorted(get_executors()[name]._valid_parameters() - set(ours))
         if key.removeprefix(f"{name}_") not in allowed:
             known_options = choices(key, [f"{name}_{option}" for option in allowed])
-            raise LaunchError(f"{where}: {key}: not to be set here. {known_options}")
+            raise LaunchError(
+                f"{where}: {key}: this option cannot be set in a profile. {known_options}"
+            )

@@ -139,11 +139,14 @@ def _max_array_size(profile: Profile) -> int:
     """
     if shutil.which("sbatch") is None:
         raise LaunchError(
-            "--executor slurm: there is no sbatch here; run this on a login node of the cluster"
+            "--executor slurm: this machine has no command sbatch; run this on a login "
+            "node of the cluster"
         )
     answer = ask("scontrol", "show", "config")
     if answer is None:
-        raise LaunchError("--executor slurm: the controller does not answer (scontrol show config)")
+        raise LaunchError(
+            "--executor slurm: the controller of Slurm does not answer (scontrol show config)"
+        )
     match = re.search(r"^MaxArraySize\s*=\s*(\d+)", answer, re.MULTILINE)
     site = int(match[1]) if match else 1001
     return max(1, min(site, profile.max_array_size or site))
@@ -182,6 +185,6 @@ def _give(work: PullCells, jobs: int, folder: Path, executor: str, options: dict
     except refusals as error:
         lines = [line for line in str(error).splitlines() if line.strip()]
         reason = next((line for line in lines if "error" in line), lines[-1] if lines else "")
-        fewer = f"; `--jobs` asks for fewer than these {jobs}" if jobs > 1 else ""
-        who = "Slurm" if executor == SLURM else f"--executor {executor}: it"
+        fewer = f"; use `--jobs` to submit fewer than these {jobs} jobs" if jobs > 1 else ""
+        who = "Slurm" if executor == SLURM else f"--executor {executor}"
         raise LaunchError(f"{who} refuses the jobs: {reason.strip()}{fewer}") from None

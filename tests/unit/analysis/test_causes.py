@@ -46,10 +46,13 @@ def test_the_model_that_trained_an_encoder_counts() -> None:
 @pytest.mark.parametrize(
     ("here", "there", "told"),
     [
-        (OLD, ZEN4, "for 1 of 1 the processor's model is not recorded on both sides: another "
-         "processor of the same name may be the reason\n"),
-        (ZEN3, ZEN4, "1 cell with other results where the processor's model or vector instructions "
-         "alone differ: another processor of the same name may be the reason\n"),
+        (OLD, ZEN4, "for 1 of these 1 cells, the processor's model is not "
+            "recorded on both sides: processors with the same name can "
+            "compute different results, which may be the reason\n"),
+        (ZEN3, ZEN4, "1 cell with different results where only the processor's "
+            "model or its vector instructions differ: processors with "
+            "the same name can compute different results, which may be "
+            "the reason\n"),
         (ZEN4, ZEN4, ""),
     ],
 )  # fmt: skip
@@ -62,7 +65,7 @@ def test_compare_names_the_processor_where_it_may_be_the_reason(
         {"same": 0, "moved": [cell], "only_here": 0, "only_there": 0, "metrics": [], "groups": []}
     )
     out = capsys.readouterr().out
-    accused = "edited results or non-deterministic computation" in out
+    accused = "either the results were edited or the computation is not deterministic" in out
     assert accused == (not cell["versions"])
     assert out.endswith(told)
-    assert ("another processor" in out) == bool(told)
+    assert ("processors with the same name" in out) == bool(told)

@@ -68,9 +68,9 @@ def test_what_is_missing_is_told() -> None:
     assert {(r["verdict"], r["scale"], r["n"]) for r in rows} == {("not tested", None, 0)}
     assert [r["missing"] for r in rows] == [
         "eqco-table-9 at smoke: no seed",
-        "no results at any scale of eqco-table-9, other",
+        "there are no results at any scale of the suites that test the claim (eqco-table-9, other)",
         "cannot be had",
-        "no suite here covers it",
+        "no suite of this folder covers the claim",
     ]
     assert rows[0].keys() == judged(ClaimVerdict.HOLDS, 0.1).record().keys() | {
         "suite", "protocol", "checks", "overall"
@@ -94,7 +94,10 @@ def test_the_verb_without_a_suite(workspace: Workspace) -> None:
     assert set(own) == set(load_paper("eqco").claims)
     steady = own["toy-mi-steady"]
     assert (steady["suite"], steady["scale"]) == (None, None)  # mi_true = 10 is missing
-    assert steady["missing"] == "small at tiny: no seed has all of its cells done"
+    assert (
+        steady["missing"]
+        == "small at tiny: no seed has finished all cells of one side of the check"
+    )
     finish(workspace.root / "results", cells, lambda c: {"mi_lower_bound": 2 + c.seed / 10})
     answer = workspace.call("claims")
     assert answer.status == 0
@@ -140,13 +143,14 @@ def test_kinds_of_evidence_are_counted_apart() -> None:
 
 def test_options_that_go_with_a_suite_or_without(workspace: Workspace) -> None:
     assert workspace.call("claims", "--where", "K=8").err == (
-        "bench: --where and --seeds choose cells of a suite: name one\n"
+        "bench: --where and --seeds choose cells of one suite: name the suite as "
+        "the first argument\n"
     )
     assert workspace.call("claims", "small", "--paper", "dcl").err == (
-        "bench: --paper filters the claims of all suites: leave the suite out\n"
+        "bench: --paper selects claims of all suites, so it cannot be combined with a suite\n"
     )
     (workspace.root / "results").mkdir()
     assert workspace.call("claims", "--paper", "dlc").err == (
-        "bench: no paper 'dlc'. Did you mean 'dcl'? Allowed here: "
-        "dcl, dual-temperature, eqco, mutual-information, unigrad.\n"
+        "bench: there is no paper 'dlc'. Did you mean 'dcl'? Allowed "
+        "here: dcl, dual-temperature, eqco, mutual-information, unigrad.\n"
     )

@@ -250,7 +250,7 @@ def test_rates_of_both_sides_that_move_with_the_batch_split_no_group() -> None:
 def test_a_metric_that_is_not_measured_is_told() -> None:
     check = {"check": "flat", "metric": "other", "over": "K", "within": 0.1, "where": EQCO}
     judged = judge(check, lambda _: 1.0)
-    assert judged.missing == "its cells do not measure other"
+    assert judged.missing == "the cells of the check do not measure other"
 
 
 @pytest.mark.parametrize("unfit", [None, "two origins"])
@@ -263,7 +263,7 @@ def test_numbers_that_mean_nothing_leave_a_claim_open(unfit: str | None) -> None
     why = str(judged[0].missing if unfit else judged[0].why)
     assert str(judged[0].verdict) == ("not tested" if unfit else "cannot tell")
     assert why.startswith("24 of 24 cells left out: ")
-    assert why.partition(": ")[2].startswith(unfit or "mi_lower_bound is above")
+    assert why.partition(": ")[2].startswith(unfit or "mi_lower_bound exceeds")
     assert (claim_row("toy-mi-steady", JudgedScale(suite, "paper", judged)) is None) == bool(unfit)
 
 
@@ -320,7 +320,9 @@ def test_a_number_instead_of_another_side() -> None:
     check = {"check": "exceeds", "value": 50.0, "where": EQCO}
     assert str(judge(check, lambda c: 50.1 + noise(c)).verdict) == "holds"
     assert str(judge(check, lambda c: 49.9 + noise(c)).verdict) == "fails"
-    with pytest.raises(ValueError, match="exceeds: needs one of than and value"):
+    with pytest.raises(
+        ValueError, match="exceeds: exactly one of the keys than and value is needed"
+    ):
         ADAPTER.validate_python({"check": "exceeds", "metric": "m"})
 
 
@@ -330,7 +332,7 @@ def test_histories_give_one_number_per_run() -> None:
     told = [number_at(history, "m", At.model_validate(at)) for at in asked]
     assert told == [3.0, 5.0, None]
     assert number_at([{"step": 1.0}], "m", At(since=2)) is None
-    with pytest.raises(ValueError, match="at: needs one of since and area"):
+    with pytest.raises(ValueError, match="at: exactly one of the keys since and area is needed"):
         At(since=1, area=True)
 
 
@@ -347,7 +349,10 @@ def test_a_check_on_a_history_reads_the_runs_and_not_their_ends() -> None:
     assert str(judged.verdict) == "holds"
     bare = [(cell, Finished({"m": 7.0}, {})) for cell in cells]
     (judged,) = judge_claims(suite, "paper", cells, bare, load_paper("eqco"))
-    assert (str(judged.verdict), judged.missing) == ("not tested", "its cells do not measure m")
+    assert (str(judged.verdict), judged.missing) == (
+        "not tested",
+        "the cells of the check do not measure m",
+    )
 
 
 def scales_with(suite: Suite, scale: str, stand_in: dict[str, str] | None) -> dict[str, Scale]:
@@ -444,8 +449,9 @@ def test_an_effect_too_small_to_be_seen_cannot_be_told(monkeypatch: pytest.Monke
     assert str(judged.verdict) == "cannot tell"
     assert judged.smallest_effect is not None
     assert judged.why == (
-        "the interval includes 0; the published effect, 0.5, lies 0.5 from the threshold, "
-        f"and distances below {judged.smallest_effect:.2g} cannot be detected here"
+        "the interval includes 0; here the published effect of 0.5 is only 0.5 "
+        f"from the threshold, and distances below {judged.smallest_effect:.2g} "
+        "cannot be detected and these is cells"
     )
     printed["made"] = 50.0
     assert [str(j.verdict) for j in of_claim(BETTER, metric=unsure)] == ["cannot tell"]
@@ -494,7 +500,7 @@ def test_what_is_missing_is_told() -> None:
     check = {"check": "flat", "over": "K", "within": 0.1, "where": EQCO}
     nothing = judge(check, lambda _: 1.0, keep=lambda c: c.K != 64)
     assert (str(nothing.verdict), nothing.missing) == (
-        "not tested", "no seed has all of its cells done",
+        "not tested", "no seed has finished all cells of one side of the check",
     )  # fmt: skip
     nowhere = judge(check | {"where": {"loss": "dcl"}}, lambda _: 1.0)
     assert nowhere.missing == "no cell of this scale has the settings of the check"
@@ -556,7 +562,10 @@ def test_holds_fails_too_few_seeds_and_missing_cells(name: str) -> None:
     torn = judge(check, holding, seeds=3, keep=lambda c: (c.seed, c.K, c.loss) != (0, 64, "eqco"))
     assert torn.record()["n"] == 2
     gone = judge(check, holding, seeds=3, keep=lambda c: (c.K, c.loss) != (64, "eqco"))
-    assert (str(gone.verdict), gone.missing) == ("not tested", "no seed has all of its cells done")
+    assert (str(gone.verdict), gone.missing) == (
+        "not tested",
+        "no seed has finished all cells of one side of the check",
+    )
 
 
 def test_many_noisy_groups_that_are_fine_do_not_fail() -> None:

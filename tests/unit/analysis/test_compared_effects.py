@@ -330,8 +330,8 @@ def rooms_of(suite: Any, cells: Any, levels: dict[str, float]) -> Rooms:
         ),
         (
             {"raw": 55.0, "untrained": 30.0, "labels": 65.0},
-            "too little headroom: 10.0 points of 10.6 needed (the minimum detectable effect, "
-            "0.64, and 10 more)",
+            "the headroom is too small: 10.0 points, but 10.6 are needed (the minimum "
+            "detectable effect of 0.64 plus 10)",
         ),
     ],
 )

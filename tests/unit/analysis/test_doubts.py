@@ -44,19 +44,21 @@ FOUND: dict[str, tuple[Cell, dict[str, float], str | None]] = {
     # What the audit of numbers measured: MoCo v2 with a queue far larger than the data.
     "a queue's random start": (
         small_cell("moco-v2", **QUEUE), {"mi_lower_bound": 6.63, "knn_top1": 60.0},
-        "mi_lower_bound is above log 128 = 4.85 nats, the logarithm of the training images",
+        "mi_lower_bound exceeds log 128 = 4.85 nats, the logarithm "
+            "of the number of training images",
     ),
     "a queue that training never fills": (
         small_cell("moco-v2", **QUEUE | {"epochs": 7}),
         {"mi_lower_bound": 2.5, "q_b_std": 0.1, "train_loss": 5.0},
-        "a queue of 1000 keys holds random vectors to the end of 7 epochs",
+        "the queue of 1000 keys still holds random start vectors after the 7 " "epochs of training",
     ),
     "a queue that training fills": (
         small_cell("moco-v2", **QUEUE | {"epochs": 8}), {"mi_lower_bound": 2.5}, None,
     ),
     "of all images": (
         small_cell("moco-v2", **QUEUE | {"train_images": None}), {"mi_lower_bound": 7.21},
-        "mi_lower_bound is above log 1347 = 7.21 nats, the logarithm of the training images",
+        "mi_lower_bound exceeds log 1347 = 7.21 nats, the logarithm "
+            "of the number of training images",
     ),
     "fewer nats than the logarithm of the images": (
         small_cell("moco-v2", **QUEUE), {"mi_lower_bound": 4.85}, None,
@@ -66,7 +68,7 @@ FOUND: dict[str, tuple[Cell, dict[str, float], str | None]] = {
     ),
     "above K": (
         small_cell("moco-v2", K=16, bn_groups=2), {"mi_lower_bound": 2.84},
-        "mi_lower_bound is above its ceiling log(1 + K) = 2.83 nats at K = 16",
+        "mi_lower_bound exceeds its ceiling log(1 + K) = 2.83 nats at K = 16",
     ),
     "a margin lifts the ceiling": (
         small_cell("moco-v2", K=16, bn_groups=2, train_images=None, **EQCO),
@@ -75,18 +77,18 @@ FOUND: dict[str, tuple[Cell, dict[str, float], str | None]] = {
     "above alpha": (
         small_cell("moco-v2", K=16, bn_groups=2, train_images=None, **EQCO),
         {"mi_lower_bound": 6.25},
-        "mi_lower_bound is above its ceiling log(1 + alpha) = 6.24 nats at alpha = 512",
+        "mi_lower_bound exceeds its ceiling log(1 + alpha) = 6.24 nats at alpha = " "512",
     ),
     "of a toy": (
         toy(K=8), {"mi_lower_bound": 2.09, "mi_lower_bound_std": 0.1},
-        "mi_lower_bound is above its ceiling log(1 + K) = 2.08 nats at K = 7",
+        "mi_lower_bound exceeds its ceiling log(1 + K) = 2.08 nats at K = 7",
     ),
     "as high as a toy goes": (
         toy(K=8), {"mi_lower_bound": math.log(8), "mi_lower_bound_std": 0.1}, None,
     ),
     "of samples": (
         vince(K=63), {"mi_true": 0.7, "vince_bound_train": 4.2},
-        "vince_bound_train is above log 64 = 4.16 nats, the logarithm of the samples",
+        "vince_bound_train exceeds log 64 = 4.16 nats, the logarithm of the " "number of samples",
     ),
     "dead encoders of a toy": (
         vince(K=63), {"mi_true": 0.7} | dict.fromkeys(VINCE_BOUNDS, 1e-7), DEAD,
@@ -113,7 +115,7 @@ FOUND: dict[str, tuple[Cell, dict[str, float], str | None]] = {
         make_cells(1)[0].model_copy(update={"tau": 1e9}), {"gradient_norm": 0.0}, None,
     ),
     "an exact metric beside a trained one": (
-        vince(tau=1e9), {"mi_true": 0.7, "vince_bound_train": 1.0}, "tau 1e+09: ",
+        vince(tau=1e9), {"mi_true": 0.7, "vince_bound_train": 1.0}, "tau is 1e+09: ",
     ),
 }  # fmt: skip
 
@@ -210,7 +212,10 @@ def test_the_verbs_say_so(workspace: Workspace) -> None:
     dead = {"assumed.tau.value": 1e9, "fixed.steps": 20, "grid.K": [64, 128]}
     workspace.suite(changed(SUITE, dead))
     assert workspace.call("run", "small", "--executor", "inline").status == 0
-    why = "tau 1e+09: in float32 rounding hides the cosines, or decides the loss (16 cells)"
+    why = (
+        "tau is 1e+09: in float32, the loss depends on rounding errors instead of "
+        "the cosine similarities (16 cells)"
+    )
     for verb in ("show", "compare", "claims"):
         told = " ".join(workspace.call(verb, "small").out.split())
         assert f"{MARK} left out of verdicts: {why}" in told, verb

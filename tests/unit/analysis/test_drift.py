@@ -146,8 +146,9 @@ def test_the_number_of_tests_is_corrected_for_and_said(
     out = " ".join(capsys.readouterr().out.split())
     assert "no, corrected mi_lower_bound" in out
     assert out.endswith(
-        "0 of 8 differing means are significant 1 more would be significant alone, but not among "
-        "8 tests (Benjamini and Hochberg, 5 %)"
+        "0 of 8 differences between means are significant 1 more would be "
+        "significant without the correction for 8 tests (Benjamini and Hochberg, 5 "
+        "%)"
     )
 
 
@@ -188,7 +189,9 @@ def test_one_seed_twice_in_cells_of_a_former_version_is_an_error(
     alter(first / "cell.json", version=0)
     (first / "digests.json").unlink()  # it names the folder
     shutil.copytree(first, kind / ("0" * 16))
-    with pytest.raises(StoreError, match=r"^gaussian-mi: seed 0 is there twice with the settings "):
+    with pytest.raises(
+        StoreError, match=r"^gaussian-mi: two cells have the same seed 0 and the same "
+    ):
         moved(Results(tmp_path / "a"), Results(tmp_path / "a"))
 
 
@@ -206,14 +209,14 @@ def test_the_verb(workspace: Workspace) -> None:
     far = workspace.call("compare", "small", "--with", "old")
     assert far.status == 1
     assert "0 cells identical to the bit, 16 differ" in far.out
-    assert "8 of 8 differing means are significant" in far.out
-    assert "16 cells with other results although code, packages and machine match: " in far.out
+    assert "8 of 8 differences between means are significant" in far.out
+    assert "16 cells with different results although code, packages and machine match: " in far.out
     for cell in cells[1:]:
         path = Store(root / "old").folder(cell).provenance_file
         path.write_text(path.read_text().replace("2.6.0", "2.7.0"))
         write_digests(path.parent, path.with_name("summary.json").read_bytes())
     mended = workspace.call("compare", "small", "--with", "old").out
-    assert "\n1 cell with other results although code, packages and machine match: " in mended
+    assert "\n1 cell with different results although code, packages and machine match: " in mended
     assert f"({cells[0].id}); " in mended
     record = workspace.call("compare", "small", "--with", "old", "--json").json
     versions = {cell["id"]: cell["versions"] for cell in record["moved"]}
@@ -223,15 +226,20 @@ def test_the_verb(workspace: Workspace) -> None:
 @pytest.mark.parametrize(
     ("words", "status", "complaint"),
     [
-        (("results", "nowhere"), 2, "nowhere: no such results folder; `bench run` makes one"),
-        (("results", "empty"), 3, "results, empty: neither has a finished cell to compare"),
+        (("results", "nowhere"), 2, "nowhere: this results folder does not exist; `bench run` "
+            "creates it"),
+        (("results", "empty"), 3, "results, empty: neither folder has a finished cell that "
+            "could be compared"),
         (("small", "digits"), 2,
-         "compare small digits: two names are two results folders. Name one suite, or compare "
-         "methods with `bench versus`"),
+         "compare small digits: two arguments are read as two results "
+            "folders. Name one suite only, or compare methods with "
+            "`bench versus`"),
         (("a", "b", "c"), 2,
-         "compare takes a suite with its options, or two results and no option"),
+         "compare needs either a suite, with any options, or two "
+            "results folders without options"),
         (("a", "b", "--where", "K=8"), 2,
-         "compare takes a suite with its options, or two results and no option"),
+         "compare needs either a suite, with any options, or two "
+            "results folders without options"),
     ],
 )  # fmt: skip
 def test_mistakes(

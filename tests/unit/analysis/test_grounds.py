@@ -129,9 +129,9 @@ def test_a_lead_over_the_floor_must_be_one_that_is_seen(points: int) -> None:
     who = value_text(side)
     assert (str(low.verdict), low.why) == (
         "cannot tell",
-        f"cells with {who} are not detectably above baseline: "
-        f"kNN {40 + 0.99 * seen:.1f}, raw pixels 40.0; a lead this "
-        f"small is not detectable, {seen:.2g} would be",
+        f"cells with {who} are not detectably above baseline: kNN "
+        f"{40 + 0.99 * seen:.1f}, raw pixels 40.0; only a lead of {seen:.2g} or "
+        "more can be detected",
     )
     high = judge(check, lambda c: 40 + 1.01 * seen + rises(c), baselines())
     assert str(high.verdict) == "holds"
@@ -170,8 +170,9 @@ def test_a_metric_without_room_decides_nothing() -> None:
     judged = judge(AT_64, sides(46, 44), baselines(labels=49.99 + seen))
     assert (str(judged.verdict), judged.unlearned, judged.why) == (
         "cannot tell", (),
-        f"too little headroom: {9.99 + seen:.1f} points of {10 + seen:.1f} needed (the "
-        f"minimum detectable effect, {seen:.2g}, and 10 more)",
+        f"the headroom is too small: {9.99 + seen:.1f} points, but "
+            f"{10 + seen:.1f} are needed (the minimum detectable effect "
+            f"of {seen:.2g} plus 10)",
     )  # fmt: skip
 
 

@@ -34,15 +34,16 @@ def test_a_metric_without_an_entry_names_the_file() -> None:
     with pytest.raises(SuiteError) as error:
         check_suite(suite.model_copy(update={"compare": [odd]}), path)
     assert str(error.value) == (
-        f"{path}: compare.0.metrics.0: {TOLERANCES}: no tolerance of q_b or dcl/figure-3a; "
-        "add one with its reason, there or under tolerances in the paper's file"
+        f"{path}: compare.0.metrics.0: {TOLERANCES}: there is no tolerance for q_b "
+        "or dcl/figure-3a; add one with a reason, in this file or under "
+        "`tolerances` in the file of the paper"
     )
 
 
 def test_what_is_made_of_a_metric_over_an_axis_needs_an_entry_of_its_own() -> None:
     with pytest.raises(PublishedError) as error:
         tolerance_of("dcl", "table-1", "knn_top1", over="tau")
-    assert str(error.value).startswith(f"{TOLERANCES}: no tolerance of dcl/table-1; add one")
+    assert str(error.value).startswith(f"{TOLERANCES}: there is no tolerance for dcl/table-1; add")
 
 
 def test_a_tolerance_of_zero_is_refused(tmp_path: Path) -> None:
@@ -51,7 +52,8 @@ def test_a_tolerance_of_zero_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PublishedError) as error:
         read_tolerances(path)
     assert str(error.value) == (
-        f"{path}: metrics.m: with a tolerance of 0, every measured mean differs."
+        f"{path}: metrics.m: the tolerance may not be 0, because then every "
+        "measured mean would differ."
     )
 
 

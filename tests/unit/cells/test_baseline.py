@@ -46,17 +46,18 @@ def test_where_the_rate_comes_from_enters_no_id() -> None:
 @pytest.mark.parametrize(
     ("kind", "changes", "told"),
     [
-        ("untrained", {"arch": None}, "arch is needed with baseline 'untrained'"),
-        ("labels", {"epochs": None}, "epochs is needed with baseline 'labels'"),
+        ("untrained", {"arch": None}, "arch must be set with baseline 'untrained'"),
+        ("labels", {"epochs": None}, "epochs must be set with baseline 'labels'"),
         (
             "labels",
             {"lr": 0.1, "base_lr": 0.8, "lr_scaling": "linear"},
-            "lr and base_lr disagree; change base_lr alone: lr follows from it",
+            "lr is not the value that base_lr and lr_scaling give; change base_lr, and "
+            "leave lr out",
         ),
         (
             "raw",
             {"dataset": "cifar10", "test_warp": "digits-25"},
-            "test_warp 'digits-25' is for dataset 'digits'",
+            "test_warp 'digits-25' can be used only with dataset 'digits'",
         ),
     ],
 )

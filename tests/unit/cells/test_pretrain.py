@@ -162,36 +162,36 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "alpha without eqco": (
         {"alpha": 3.0},
-        "alpha is needed with loss 'eqco', allowed with 'dual-temperature' and has no meaning "
-        "with others; alpha is given with loss 'infonce'",
+        "alpha must be set with loss 'eqco', may be set with 'dual-temperature', "
+        "and must be left out otherwise; here alpha is given and loss is 'infonce'",
     ),
     "eqco without alpha": (
         {"loss": "eqco"},
-        "alpha is needed with loss 'eqco', allowed with 'dual-temperature' and has no meaning "
-        "with others; alpha is missing with loss 'eqco'",
+        "alpha must be set with loss 'eqco', may be set with 'dual-temperature', "
+        "and must be left out otherwise; here alpha is missing and loss is 'eqco'",
     ),
     "more negatives than there are": (
         {"K": 31},
-        "K = 31 negatives, but a batch of 16 images has 30 (negative_views 'both')",
+        "K is 31, but a batch of 16 images has only 30 negatives (negative_views 'both')",
     ),
     "more negatives than the queue holds": (
         {"negatives": "queue", "queue_start": "random", "K": 9, "queue_size": 8},
-        "K = 9 negatives, but the queue holds 8",
+        "K is 9, but the queue holds only 8 keys",
     ),
     "momentum without a momentum encoder": (
         {"momentum": 0.9},
-        "momentum is needed with target 'momentum' and with nothing else; momentum is given with "
-        "target 'shared'",
+        "momentum must be set with target 'momentum', and left out otherwise; "
+        "here momentum is given and target is 'shared'",
     ),
     "no K for a queue": (
         {"negatives": "queue", "queue_start": "random"},
-        "K is needed with negatives 'queue'",
+        "K must be set with negatives 'queue'",
     ),
     "N": ({"N": 24}, "N = 24 is not a multiple of batch_size 16"),
     "cached negatives of one batch": (
         {"cached_negatives": True},
-        "cached_negatives needs N above batch_size, negatives 'batch', no CutMix and another norm "
-        "than 'bn'",
+        "cached_negatives needs N above batch_size, negatives 'batch', cutmix "
+        "false and a norm other than 'bn'",
     ),
     "cached negatives of a queue": (
         {
@@ -201,12 +201,12 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
             "K": 8,
             "queue_start": "random",
         },
-        "cached_negatives needs N above batch_size, negatives 'batch', no CutMix and another norm "
-        "than 'bn'",
+        "cached_negatives needs N above batch_size, negatives 'batch', cutmix "
+        "false and a norm other than 'bn'",
     ),
     "more than cached negatives": (
         {"cached_negatives": True, "N": 32, "K": 63},
-        "K = 63 negatives, but a step of 32 images has 62 (negative_views 'both')",
+        "K is 63, but a step of 32 images has only 62 negatives (negative_views 'both')",
     ),
     "shuffling": (
         {"bn": "shuffling"},
@@ -214,15 +214,15 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "sync": (
         {"bn_groups": 2},
-        "bn 'sync' normalises a batch as a whole: bn_groups must be 1",
+        "bn 'sync' normalises the whole batch at once, so bn_groups must be 1",
     ),
     "groups": (
         {"bn": "plain", "bn_groups": 3},
-        "batch_size 16 does not divide into 3 bn_groups of 2 or more",
+        "batch_size 16 cannot be divided into 3 equal bn_groups of 2 or more images",
     ),
     "groups of one": (
         {"bn": "plain", "bn_groups": 16, "bn_over": "each-view"},
-        "batch_size 16 does not divide into 16 bn_groups of 2 or more",
+        "batch_size 16 cannot be divided into 16 equal bn_groups of 2 or more images",
     ),
     "neighbours": (
         {
@@ -235,28 +235,30 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "nesterov with adam": (
         {"optimizer": "adam", "nesterov": True},
-        "nesterov has a meaning with optimizer 'sgd' and its momentum alone",
+        "nesterov can be true only with optimizer 'sgd' and sgd_momentum above 0",
     ),
     "muon without momentum": (
         {"optimizer": "muon", "sgd_momentum": 0.0},
-        "optimizer 'muon' needs sgd_momentum above 0",
+        "optimizer 'muon' needs a value of sgd_momentum above 0",
     ),
     "a triangle without a rise": (
         {"lr_schedule": "triangular"},
-        "lr_schedule 'triangular' rises in warmup_epochs, 1 or more",
+        "lr_schedule 'triangular' needs warmup_epochs of 1 or more, in which the "
+        "learning rate rises",
     ),
     "decay from nothing": (
         {"weight_decay": 0.0, "weight_decay_end": 0.1},
-        "weight_decay_end needs a weight_decay above 0, from which it is reached",
+        "weight_decay_end needs a weight_decay above 0, from which the decay moves "
+        "to this end value",
     ),
     "clipped twice": (
         {"clip_norm": 1.0, "clip_each": 1.0},
-        "clip_norm and clip_each: keep one",
+        "clip_norm and clip_each cannot be set together; remove one of them",
     ),
     "warm-up": ({"warmup_epochs": 3}, "warmup_epochs = 3 is above epochs = 2"),
     "a rule without a rate": (
         {"lr_scaling": "linear"},
-        "base_lr and lr_scaling belong together; without them give lr",
+        "base_lr and lr_scaling must be set together; without them, set lr",
     ),
     "momentum schedule": (
         {"momentum_schedule": "cosine"},
@@ -264,15 +266,17 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "together": (
         {"target": "momentum", "momentum": 0.9},
-        "bn_over 'views-together' needs queries and keys of one encoder",
+        "bn_over 'views-together' cannot be used with target 'momentum' or 'bank', "
+        "where queries and keys come from different encoders",
     ),
     "plateau": (
         {"lr_schedule": "plateau", "plateau_patience": 2, "plateau_drops": 1},
-        "lr_schedule 'plateau' watches kNN: knn_every_epochs must be 1",
+        "lr_schedule 'plateau' follows the kNN accuracy of each epoch, so "
+        "knn_every_epochs must be 1",
     ),
     "two rates": (
         {"base_lr": 0.1, "lr_scaling": "none"},
-        "lr and base_lr disagree; change base_lr alone: lr follows from it",
+        "lr is not the value that base_lr and lr_scaling give; change base_lr, and leave lr out",
     ),
     "linear protocol": (
         {"linear": "mocco"},
@@ -285,19 +289,20 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a bank without its negatives": (
         {"method": "ring", "negatives": "batch", "negative_views": "keys"},
-        "target 'bank' and negatives 'bank' need each other",
+        "target 'bank' and negatives 'bank' can be used only together",
     ),
     "a bank that nothing is drawn from": (
         {"method": "ring", "drawn": "newest"},
-        "negatives 'bank' needs K, and drawn as one of uniform, nearest, ball, ring, cave",
+        "negatives 'bank' needs a value of K, and drawn must be one of uniform, "
+        "nearest, ball, ring, cave",
     ),
     "a hole as large as the ball": (
         {"method": "ring", "inner_share": 0.1},
-        "inner_share 0.1 leaves nothing of ball_share 0.1",
+        "inner_share 0.1 must be below ball_share 0.1, or the ring is empty",
     ),
     "a hole that never grows": (
         {"method": "ring", "inner_from_epoch": 1},
-        "inner_from_epoch and inner_to_epoch belong together",
+        "inner_from_epoch and inner_to_epoch must be set together",
     ),
     "a beginning without an end": (
         {"method": "la"},
@@ -305,62 +310,64 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "clusters": (
         {"method": "cave", "clusterings": None},
-        "clusterings is needed with drawn 'cave' or neighbours 'k-neighbourhood' and with nothing "
-        "else",
+        "clusterings must be set with drawn 'cave' or neighbours "
+        "'k-neighbourhood', and left out otherwise",
     ),
     "neighbours of a loss without room for them": (
         {"method": "ring-s-neigh", "loss": "dclw"},
-        "neighbours 's-neighbourhood' needs negatives 'bank' and a loss out of infonce, eqco, dcl, "
-        "la",
+        "neighbours 's-neighbourhood' needs negatives 'bank' and one of these "
+        "losses: infonce, eqco, dcl, la",
     ),
     "half a dictionary": (
         {"K_scalar": 3},
-        "K_scalar, scalar_size and scalar_drawn belong together",
+        "K_scalar, scalar_size and scalar_drawn must be set together",
     ),
     "a loss of similarities without any": (
         {"method": "byol", "loss": "dcl", "tau": 0.1},
-        "loss 'dcl' compares outputs of norm 'l2' with negatives of a batch, queue or bank",
+        "loss 'dcl' needs norm 'l2', and negatives 'batch', 'queue' or 'bank'",
     ),
     "features of half a batch": (
         {"method": "barlow-twins-l2", "symmetric": False},
-        "loss 'gradient' compares the whole batch: it needs symmetric, K null and "
-        "negative_views 'keys'",
+        "loss 'gradient' compares the whole batch, so it needs symmetric true, K "
+        "null and negative_views 'keys'",
     ),
     "a gradient's set": (
         {"method": "unigrad-gradient", "negative_gradient": "target"},
-        "negative_branch 'online' needs negatives 'batch' or 'previous', another target than "
-        "'stop-gradient' (which is the online branch), symmetric, no CutMix and no predictor",
+        "negative_branch 'online' needs negatives 'batch' or 'previous', a target "
+        "other than 'stop-gradient' (which is the online branch already), "
+        "negative_gradient null, 'softmax' or 'online', symmetric true, cutmix "
+        "false and predictor_layers 0",
     ),
     "a mixture of gradients": (
         {"cutmix": True},
-        "cutmix mixes positives: it needs symmetric, target 'momentum' and a loss out of cosine, "
-        "directpred, unigrad, gradient",
+        "cutmix mixes positives, so it needs symmetric true, target 'momentum' and "
+        "one of these losses: cosine, directpred, unigrad, gradient",
     ),
     "local views larger than global ones": (
         {"method": "unigrad", "views": "multi-crop", "local_size": 9},
-        "local_size 9 is above image_size 8",
+        "local_size 9 exceeds image_size 8",
     ),
     "Lab without a bank": (
         {"colour": "lab"},
-        "colour 'lab' needs target 'bank' and no predictor",
+        "colour 'lab' needs target 'bank' and predictor_layers 0",
     ),
     "eigenspaces of no matrix": (
         {"method": "byol", "eigenspaces": True, "knn_every_epochs": 1},
-        "eigenspaces needs a linear predictor: predictor_layers 1, and no BN behind it",
+        "eigenspaces needs a linear predictor: predictor_layers must be 1 and "
+        "predictor_bn not 'all'",
     ),
     "nothing to watch": (
         {"watch": "nn"},
-        "components, eigenspaces and watch belong to what is watched: knn_every_epochs must be "
-        "above 0",
+        "components, eigenspaces and watch take effect only during evaluations in "
+        "training, so knn_every_epochs must be above 0",
     ),
     "weights": (
         {"method": "barlow-twins", "weights_K": 3},
-        "weights_K compares outputs as they are: it needs tau, colour 'rgb', witness 'dot' and "
-        "norm 'l2'",
+        "weights_K needs a value of tau, colour 'rgb', witness 'dot' and norm 'l2'",
     ),
     "annealed at every step": (
         {"method": "ball", "anneal_every": "step"},
-        "anneal_every 'step' needs anneal_epochs or inner_to_epoch",
+        "anneal_every 'step' needs a value of anneal_epochs or inner_to_epoch",
     ),
     "a small AlexNet of small images": (
         {"arch": "small-alexnet", "stem": "cifar", "image_size": 8},
@@ -369,16 +376,17 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a rate of biases alone": (
         {"lr_bias": 0.1},
-        "lr_bias needs exempt or optimizer 'muon': biases and BN apart",
+        "lr_bias needs exempt true or optimizer 'muon', which treat biases and BN separately",
     ),
     "two rates of biases": (
         {"lr_bias": 0.1, "base_lr_bias": 0.2, "exempt": True},
-        "lr_bias and base_lr_bias disagree; keep one of them, and base_lr",
+        "lr_bias is not the value that base_lr_bias and lr_scaling give; change "
+        "base_lr_bias, and leave lr_bias out",
     ),
     "kappa unknown": (
         {"method": "ir-literal", "kappa": None},
-        "kappa may be null, which is estimated, with normaliser 'constant' and negatives 'bank' "
-        "alone",
+        "kappa may be null, so that it is estimated, only with normaliser "
+        "'constant' and negatives 'bank'",
     ),
     "own entry where it ranks": (
         {"method": "la", "centre": "entry", "uniform_epochs": 0},
@@ -387,7 +395,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "hidden layer": (
         {"projector_layers": 3, "projector_bn": None},
-        "projector_bn is needed with 3 projector_layers",
+        "projector_bn must be set, because projector_layers is 3",
     ),
 }
 

@@ -129,35 +129,59 @@ BANK: dict[str, Any] = {
 TOO_MUCH: dict[str, tuple[Cell, str | None]] = {
     "nothing": (small_cell(), None),
     "a folder": (small_cell(dataset="folder:mine", knn_k=10**6), None),
-    "images": (small_cell(train_images=1348), "train_images 1348: digits has 1347 to train on"),
-    "a batch": (small_cell(batch_size=128), "batch_size 128: train_images is 96"),
-    "a step": (small_cell(N=112), "N 112: train_images is 96"),
-    "of all": (small_cell(train_images=None, knn_k=1348), "knn_k 1348: digits has 1347"),
+    "images": (
+        small_cell(train_images=1348),
+        "train_images is 1348, but data set digits has only 1347 training images",
+    ),
+    "a batch": (
+        small_cell(batch_size=128),
+        "batch_size is 128, but train_images limits the training to 96 images",
+    ),
+    "a step": (small_cell(N=112), "N is 112, but train_images limits the training to 96 images"),
+    "of all": (
+        small_cell(train_images=None, knn_k=1348),
+        "knn_k is 1348, but data set digits has only 1347 training images",
+    ),
     "labels": (
         small_cell(
             dataset="stl10", pretrain_on="train+unlabeled", train_images=None, knn_k=5001
         ),
-        "knn_k 5001: stl10 has 5000 labelled",
+        "knn_k is 5001, but data set stl10 has only 5000 labelled images",
     ),
-    "weights": (small_cell(weights_K=97), "weights_K 97: train_images is 96"),
+    "weights": (
+        small_cell(weights_K=97),
+        "weights_K is 97, but train_images limits the training to 96 images",
+    ),
     "itself among the nearest": (
-        small_cell(**BANK, K=96, uniform_epochs=0), "K 96: train_images is 96",
+        small_cell(**BANK, K=96, uniform_epochs=0),
+        "K is 96, but train_images limits the training to 96 images, so at most 95 are possible",
     ),
     "more than a bank": (
         small_cell(**BANK | {"drawn": "uniform"}, K=96, uniform_epochs=0),
-        "K 96: train_images is 96",
+        "K is 96, but train_images limits the training to 96 images, so at most 95 are possible",
     ),
     "labels of a class": (
-        small_cell(few_shot=10), "few_shot 10: train_images is 96, of all classes",
+        small_cell(few_shot=10),
+        "few_shot is 10, but train_images limits the training to 96 images, divided "
+        "among all classes",
     ),
-    "clusters": (small_cell("cave", clusters=96), "clusters 96: train_images is 96"),
+    "clusters": (
+        small_cell("cave", clusters=96),
+        "clusters is 96, but train_images limits the training to 96 images, so at most 95 are "
+        "possible",
+    ),
     "repeated negatives": (
-        small_cell("moco-v2", K=97), "K 97: train_images is 96, so negatives repeat",
+        small_cell("moco-v2", K=97),
+        "K is 97, but train_images limits the training to 96 images, so negatives repeat",
     ),
     "a classifier's images": (
-        classifier(train_images=1348), "train_images 1348: digits has 1347 to train on",
+        classifier(train_images=1348),
+        "train_images is 1348, but data set digits has only 1347 training images",
     ),
-    "a classifier's batch": (classifier(batch_size=1348), "batch_size 1348: digits has 1347"),
+    "a classifier's batch": (
+        classifier(batch_size=1348),
+        "batch_size is 1348, but data set digits has only 1347 training images",
+    ),
     "a toy": (first_cell("spirals"), None),
 }  # fmt: skip
 
@@ -172,8 +196,13 @@ def test_what_a_data_set_has_not_is_said_in_one_line(cell: Cell, text: str | Non
 @pytest.mark.parametrize(
     ("experiment", "setting", "value", "why"),
     [
-        ("spirals", "lr", 1e300, "lr 1e+300: float32 has no number larger than 3.4e38"),
-        ("optimal-bound", "mi_true", 1e4, "mi_true 10000.0: in 20 dimensions the correlation is 1"),
+        ("spirals", "lr", 1e300, "lr is 1e+300, but the largest number in float32 is 3.4e38"),
+        (
+            "optimal-bound",
+            "mi_true",
+            1e4,
+            "mi_true 10000.0 is too large: in 20 dimensions the correlation rounds to 1",
+        ),
     ],
 )
 def test_numbers_that_no_computation_can_hold_are_refused(

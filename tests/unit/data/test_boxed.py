@@ -108,22 +108,26 @@ def test_a_folder_that_is_not_there_says_what_is_expected(tmp_path: Path) -> Non
         with pytest.raises(DataMissing) as told:
             look("mine", tmp_path)
         assert str(told.value) == (
-            f"mine: no train part in {tmp_path / 'mine'}: needs train/ with annotations/train.json "
-            "or train2017/ with annotations/train2017.json; docs/how-to/detection.md shows it."
+            f"mine: {tmp_path / 'mine'} has no train part, which must be the folder "
+            "train/ with annotations/train.json or train2017/ with "
+            "annotations/train2017.json; docs/how-to/detection.md shows the layout."
         )
     check_boxed(SHAPES, tmp_path)  # are drawn
 
 
 Change = Callable[[dict[str, Any]], Any]
 FAULTS: dict[str, tuple[Change, str]] = {
-    "list": (lambda t: t.pop("images"), "needs the lists images, annotations, categories"),
+    "list": (
+        lambda t: t.pop("images"),
+        "the file must have the lists images, annotations, categories",
+    ),
     "empty": (lambda t: t["images"].clear(), "images is empty"),
-    "id": (lambda t: t["images"][1].pop("id"), "images[1]: needs a whole number as id"),
-    "twice": (lambda t: t["images"][1].update(id=5), "images[1]: the id 5 stands twice"),
-    "name": (lambda t: t["images"][0].pop("file_name"), "images[0]: needs a file_name"),
+    "id": (lambda t: t["images"][1].pop("id"), "images[1]: the entry needs a whole number as id"),
+    "twice": (lambda t: t["images"][1].update(id=5), "images[1]: the id 5 is used twice"),
+    "name": (lambda t: t["images"][0].pop("file_name"), "images[0]: the image needs a file_name"),
     "outside": (
         lambda t: t["images"][0].update(file_name="../b.png"),
-        "images[0]: file_name '../b.png' leads out of the folder of images",
+        "images[0]: file_name '../b.png' lies outside the folder of images",
     ),
     "width": (
         lambda t: t["images"][0].update(width=0),
@@ -131,15 +135,15 @@ FAULTS: dict[str, tuple[Change, str]] = {
     ),
     "image": (
         lambda t: t["annotations"][1].update(image_id=9),
-        "annotations[1]: image_id 9 is none of images",
+        "annotations[1]: image_id 9 is not an id in the list images",
     ),
     "category": (
         lambda t: t["annotations"][1].update(category_id="cat"),
-        "annotations[1]: category_id 'cat' is none of categories",
+        "annotations[1]: category_id 'cat' is not an id in the list categories",
     ),
     "several": (
         lambda t: t["annotations"][1].update(category_id=[4]),
-        "annotations[1]: category_id [4] is none of categories",
+        "annotations[1]: category_id [4] is not an id in the list categories",
     ),
     "box": (
         lambda t: t["annotations"][2].update(bbox=[1, 2, 3]),
@@ -147,7 +151,7 @@ FAULTS: dict[str, tuple[Change, str]] = {
     ),
     "side": (
         lambda t: t["annotations"][2].update(bbox=[1, 1, -1, 3]),
-        "annotations[2]: bbox is left, top, width and height, found a side below 0: [1, 1, -1, 3]",
+        "annotations[2]: bbox is left, top, width and height, but a side is below 0: [1, 1, -1, 3]",
     ),
     "box outside": (
         lambda t: t["annotations"][2].update(bbox=[8, 1, 2, 3]),
@@ -159,7 +163,8 @@ FAULTS: dict[str, tuple[Change, str]] = {
     ),
     "turned mask": (
         lambda t: t["annotations"][1].update(segmentation={"size": [8, 6], "counts": [0, 48]}),
-        "annotations[1]: size of segmentation is [8, 6], its image has height 6 and width 8",
+        "annotations[1]: the size of segmentation is [8, 6], but the image has "
+        "height 6 and width 8",
     ),
     "crowd": (
         lambda t: t["annotations"][2].update(iscrowd=2),
@@ -176,31 +181,33 @@ FAULTS: dict[str, tuple[Change, str]] = {
     ),
     "far corner": (
         lambda t: t["annotations"][0].update(segmentation=[[5, 1, 8, 1, -100_001, 3]]),
-        "annotations[0]: a polygon of segmentation needs 6, 8, ... numbers of at most 100000",
+        "annotations[0]: a polygon of segmentation needs an even count of 6 or "
+        "more numbers, each at most 100000",
     ),
     "mask": (
         lambda t: t["annotations"][0].pop("segmentation"),
-        "annotations[0]: has no segmentation, which detector 'mask-rcnn' needs",
+        "annotations[0]: the object has no segmentation, which detector 'mask-rcnn' needs",
     ),
     "polygon": (
         lambda t: t["annotations"][0].update(segmentation=[[1, 2, 3, 4]]),
-        "annotations[0]: a polygon of segmentation needs 6, 8, ... numbers of at most 100000",
+        "annotations[0]: a polygon of segmentation needs an even count of 6 or "
+        "more numbers, each at most 100000",
     ),
     "runs": (
         lambda t: t["annotations"][1].update(segmentation={"size": [6, 8]}),
-        "annotations[1]: segmentation needs counts, and a size of 2 numbers",
+        "annotations[1]: segmentation must be polygons, or have counts and a size of 2 numbers",
     ),
     "text of runs": (
         lambda t: t["annotations"][1].update(segmentation={"size": [6, 8], "counts": "abc"}),
-        "annotations[1]: counts of segmentation are not runs of its size",
+        "annotations[1]: the counts of segmentation are not run lengths that add up to its size",
     ),
     "no text of runs": (
         lambda t: t["annotations"][1].update(segmentation={"size": [6, 8], "counts": ""}),
-        "annotations[1]: counts of segmentation are not runs of its size",
+        "annotations[1]: the counts of segmentation are not run lengths that add up to its size",
     ),
     "too few runs": (
         lambda t: t["annotations"][1].update(segmentation={"size": [6, 8], "counts": [20, 20]}),
-        "annotations[1]: counts of segmentation are not runs of its size",
+        "annotations[1]: the counts of segmentation are not run lengths that add up to its size",
     ),
 }
 
@@ -242,32 +249,33 @@ def of_lvis() -> dict[str, Any]:
 
 FORMATS: dict[Learnt, Callable[[], dict[str, Any]]] = {"keypoints": with_points, "masks": of_lvis}
 THREE = "annotations[1]: keypoints must be 9 numbers (x, y and v of each of 3)"
-NOT_NAMED = "categories[0]: needs keypoints, a list of different names"
-NEGATIVE = "images[1]: neg_category_ids must be a list of ids of categories, as LVIS has it"
+NOT_NAMED = "categories[0]: the category needs a key `keypoints`, a list of different names"
+NEGATIVE = "images[1]: neg_category_ids must be a list of category ids, as in LVIS"
 OF_FORMATS: list[tuple[Learnt, Change, str]] = [
     ("keypoints", lambda t: t["categories"][0].pop("keypoints"), NOT_NAMED),
     ("keypoints", lambda t: t["categories"][0].update(keypoints=["nose"] * 3), NOT_NAMED),
     ("keypoints", lambda t: t["categories"][0].update(keypoints=[1, 2, 3]), NOT_NAMED),
     ("keypoints", lambda t: t["categories"].insert(0, "eye"),
-     "categories[0]: needs a whole number as id"),
+     "categories[0]: the entry needs a whole number as id"),
     ("keypoints", lambda t: t["categories"][1].update(keypoints=["tail"]),
-     "categories[1]: its keypoints are not those of the first category"),
+     "categories[1]: the keypoints of this category differ from "
+            "the keypoints of the first category"),
     ("keypoints", lambda t: t["annotations"][1].pop("keypoints"), THREE),
     ("keypoints", lambda t: t["annotations"][1].update(keypoints=[1, 2, 2]), THREE),
     ("keypoints", lambda t: t["annotations"][1]["keypoints"].__setitem__(0, float("nan")), THREE),
     ("keypoints", lambda t: t["annotations"][1]["keypoints"].__setitem__(2, 3),
      "annotations[1]: v of keypoints must be 0 (not labelled), 1 (hidden) or 2 (visible)"),
     ("masks", lambda t: t["categories"][1].pop("frequency"),
-     "categories[1]: frequency must be r, c or f, as LVIS has it, found None"),
+     "categories[1]: frequency must be r, c or f, as in LVIS, found None"),
     ("masks", lambda t: t["categories"][1].update(frequency="often"),
-     "categories[1]: frequency must be r, c or f, as LVIS has it, found 'often'"),
+     "categories[1]: frequency must be r, c or f, as in LVIS, found 'often'"),
     ("masks", lambda t: t["images"][1].pop("neg_category_ids"), NEGATIVE),
     ("masks", lambda t: t["images"][1].update(neg_category_ids=[9]), NEGATIVE),
     ("masks", lambda t: t["images"][0].update(not_exhaustive_category_ids="all"),
-     "images[0]: not_exhaustive_category_ids must be a list of ids of categories, as LVIS has it"),
-    ("masks", lambda t: t["images"][0].pop("coco_url"), "images[0]: needs a file_name"),
+     "images[0]: not_exhaustive_category_ids must be a list of category ids, as " "in LVIS"),
+    ("masks", lambda t: t["images"][0].pop("coco_url"), "images[0]: the image needs a file_name"),
     ("masks", lambda t: t["images"][0].update(coco_url="http://x/../b.png"),
-     "images[0]: file_name '../b.png' leads out of the folder of images"),
+     "images[0]: file_name '../b.png' lies outside the folder of images"),
 ]  # fmt: skip
 
 
@@ -306,7 +314,9 @@ def test_cocos_own_key_points_are_a_file_beside_its_boxes(tmp_path: Path) -> Non
     assert boxes.points == []
     assert boxes.objects(0, "boxes").keypoints.size == 0
     path.with_name("person_keypoints_val2017.json").unlink()
-    with pytest.raises(DataMissing, match=r"no test part .*/person_keypoints_val2017\.json; docs"):
+    with pytest.raises(
+        DataMissing, match=r"has no test part.*/person_keypoints_val2017\.json; docs"
+    ):
         check_boxed("mine", tmp_path, "keypoints")
 
 
@@ -330,17 +340,17 @@ def test_files_that_do_not_fit_are_named(tmp_path: Path) -> None:
 
     path, image = both(tmp_path), tmp_path / "mine" / "train" / "b.png"
     Image.new("RGB", (6, 8)).save(image)
-    assert told() == f"{image}: has 6 x 8 pixels, its annotations say 8 x 6"
+    assert told() == f"{image}: the image has 6 x 8 pixels, but its annotations say 8 x 6"
     image.unlink()
-    assert told() == f"{path}: images[0]: there is no file {image}"
+    assert told() == f"{path}: images[0]: the image file {image} does not exist"
     path.write_text("{")
-    assert told().startswith(f"{path}: cannot be read as JSON: Expecting property name")
+    assert told().startswith(f"{path}: the file cannot be read as JSON: Expecting property name")
     path.write_text("[" * 100_000)
-    assert told().startswith(f"{path}: cannot be read as JSON: maximum recursion depth")
+    assert told().startswith(f"{path}: the file cannot be read as JSON: maximum recursion depth")
     torn = copy.deepcopy(TRUTH)
     torn["images"][0]["file_name"] = "a\0.png"
     write(tmp_path, torn)
-    assert told() == f"{path}: images[0]: there is no file {image.parent}/a\\x00.png"
+    assert told() == f"{path}: images[0]: the image file {image.parent}/a\\x00.png does not exist"
 
 
 def test_run_lengths_as_text_fill_their_mask(tmp_path: Path) -> None:
@@ -357,23 +367,26 @@ def test_run_lengths_as_text_fill_their_mask(tmp_path: Path) -> None:
         early, other = text[: int(draw.integers(len(text)))], chr(ord(text[0]) + 64) + text[1:]
         for torn in (early, text + "P", other):
             truth["annotations"][2]["segmentation"] = {"size": [40, 300], "counts": torn}
-            with pytest.raises(DataTorn, match="counts of segmentation are not runs of its size"):
+            with pytest.raises(
+                DataTorn,
+                match="the counts of segmentation are not run lengths that add up to its size",
+            ):
                 read_annotations(write(tmp_path, truth), "masks")
 
 
 LISTS = ("neg_category_ids", "not_exhaustive_category_ids")
 CATEGORIES: list[tuple[Change, str]] = [
     (lambda t: t["categories"].append({"id": 1, "name": "bee", "frequency": "r"}),
-     "categories[2]: id 1 (bee) is no category of train"),
+     "categories[2]: id 1 (bee) is not a category of the train part"),
     (lambda t: [t["categories"].pop(), [i.update(neg_category_ids=[]) for i in t["images"]]],
-     "categories: id 4 (ant) of train is missing"),
+     "categories: the category with id 4 (ant) of the train part is missing"),
     (lambda t: t["categories"][1].update(name="bee"),
-     "categories[1]: id 4 has name 'bee', in train 'ant'"),
+     "categories[1]: id 4 has name 'bee', but in the train part it is 'ant'"),
     (lambda t: t["categories"][0].update(frequency="c"),
-     "categories[0]: id 20 has frequency 'c', in train 'f'"),
+     "categories[0]: id 20 has frequency 'c', but in the train part it is 'f'"),
     (lambda t: [entry.pop("frequency") for entry in t["categories"]]
      + [entry.pop(key) for entry in t["images"] for key in LISTS],
-     "categories[0]: id 20 has frequency None, in train 'f'"),
+     "categories[0]: id 20 has frequency None, but in the train part it is 'f'"),
 ]  # fmt: skip
 
 

@@ -118,7 +118,7 @@ def test_address_and_progress_are_told_and_files_checked(
     assert capsys.readouterr().err == f"bench: cifar10: complete in {tmp_path}\n"
     (tmp_path / "cifar-10-batches-py" / "batches.meta").write_bytes(b"torn")
     download("cifar10", tmp_path)
-    assert f"found {path}, its MD5 is right" in capsys.readouterr().err
+    assert f"found {path}, and its MD5 is correct" in capsys.readouterr().err
     assert server.requests == 1
 
 
@@ -147,8 +147,9 @@ def test_half_an_archive_or_another_one_is_not_kept(server: Server, tmp_path: Pa
     server.manner = "short"
     half = published[: len(published) // 2]
     assert told(tmp_path).startswith(
-        f"cifar10: what {server.url} gave has MD5 {md5(half)}, not {md5(published)}. By hand"
+        f"cifar10: the file downloaded from {server.url} has MD5 "
+        f"{md5(half)}, not {md5(published)}. By hand"
     )
     server.manner, server.content = "", b"something else"
-    assert f"gave has MD5 {md5(server.content)}, not {md5(published)}. By" in told(tmp_path)
+    assert f" has MD5 {md5(server.content)}, not {md5(published)}. By" in told(tmp_path)
     assert list(tmp_path.iterdir()) == []

@@ -128,11 +128,17 @@ def test_white_pictures_of_earlier_versions_are_not_taken_from_the_cache(root: P
 @pytest.mark.parametrize(
     ("size", "told"),
     [
-        ((3_000_000, 1), "18000000 x 6 pixels; at most 67108864 in all are decoded once its "),
-        ((20_000_000, 1), "120000000 x 6 pixels; at most 67108864 in all are decoded once its "),
-        ((80_000_000, 1), "80000000 x 1 pixels; at most 67108864 in all are decoded"),
-        ((12_000, 12_000), "12000 x 12000 pixels; at most 67108864 in all are decoded"),
-        ((200_000, 200_000), "more pixels; at most 67108864 in all are decoded"),
+        (
+            (3_000_000, 1),
+            "the image has 18000000 x 6 pixels, but at most 67108864 are decoded once its ",
+        ),
+        (
+            (20_000_000, 1),
+            "the image has 120000000 x 6 pixels, but at most 67108864 are decoded once its ",
+        ),
+        ((80_000_000, 1), "the image has 80000000 x 1 pixels, but at most 67108864 are decoded"),
+        ((12_000, 12_000), "the image has 12000 x 12000 pixels, but at most 67108864 are decoded"),
+        ((200_000, 200_000), "the image has more pixels, but at most 67108864 are decoded"),
     ],
 )
 def test_the_header_says_what_is_too_large(root: Path, size: tuple[int, int], told: str) -> None:
@@ -152,7 +158,9 @@ def test_no_program_is_run_for_a_picture(root: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("PIL.EpsImagePlugin.Ghostscript", lambda *_: pytest.fail("it is run"))
     file = root / "mine/train/ant/1.png"
     Image.new("RGB", (6, 6)).save(file, format="EPS")
-    with pytest.raises(DataTorn, match=f"^{re.escape(str(file))}: not a readable image$"):
+    with pytest.raises(
+        DataTorn, match=f"^{re.escape(str(file))}: the file is not a readable image$"
+    ):
         load_folder("mine", root)
 
 
@@ -254,14 +262,14 @@ def raises(error: type[DataError], told: str) -> "pytest.RaisesExc[DataError]":
 def test_what_is_no_image_is_told_by_name(root: Path, content: bytes) -> None:
     file = root / "mine/train/cat/3.jpg"
     file.write_bytes(content)
-    with raises(DataTorn, f"{file}: not a readable image"):
+    with raises(DataTorn, f"{file}: the file is not a readable image"):
         load_folder("mine", root)
 
 
 def test_a_truncated_image_is_told_by_name(root: Path) -> None:
     file = root / "mine/test/cat/1.png"
     file.write_bytes(file.read_bytes()[:-40])
-    with raises(DataTorn, f"{file}: not a readable image"):
+    with raises(DataTorn, f"{file}: the file is not a readable image"):
         load_folder("mine", root)
 
 
@@ -269,13 +277,16 @@ def test_a_part_that_is_missing_or_empty(root: Path) -> None:
     mine = root / "mine"
     (mine / "test/ant/1.png").unlink()
     (mine / "test/cat/1.png").unlink()
-    told = f"{mine}/test: no images. Put them there as <class>/*.jpg (png, webp)."
+    told = f"{mine}/test: the folder has no images. Put images there as <class>/*.jpg (png, webp)."
     with raises(DataMissing, told):
         load_folder("mine", root)
     shutil.rmtree(mine / "test")
     where = "mine/train/<class>/*.jpg and mine/test/<class>/*.jpg"
     where += ", or as mine/*.jpg if they have no classes"
-    told = f"folder:mine: no folder {mine}/test. Put the images into {root} as {where}."
+    told = (
+        f"folder:mine: the folder {mine}/test does not exist. Put the images into "
+        f"{root} as {where}."
+    )
     with raises(DataMissing, told):
         load_folder("mine", root)
 
@@ -311,13 +322,13 @@ def test_a_class_without_images_in_a_part(root: Path, part: str, empty: bool) ->
     (folder / "1.png").unlink()
     if not empty and part == "test":
         folder.rmdir()
-    with raises(DataError, f"{folder}: no images of this class"):
+    with raises(DataError, f"{folder}: the folder of this class has no images"):
         load_folder("mine", root)
 
 
 def test_a_class_that_is_tested_but_not_trained_on(root: Path) -> None:
     write_image(root / "mine/test/cow/1.png", 0)
-    with raises(DataError, f"{root}/mine/test/cow: no such class in {root}/mine/train"):
+    with raises(DataError, f"{root}/mine/test/cow: {root}/mine/train has no folder for this class"):
         load_folder("mine", root)
 
 
@@ -330,7 +341,7 @@ def test_too_large_for_memory(root: Path, monkeypatch: pytest.MonkeyPatch, limit
     monkeypatch.setattr(folders, "LARGEST", limit)
     if limit == 200:
         monkeypatch.setattr(folders, "_common_side", None)
-    kept = f"more than the {limit / 1e9:g} GB that are kept in memory"
+    kept = f"the images take more than the {limit / 1000000000.0:g} GB that may be kept in memory"
     with raises(DataError, f"folder:mine: {kept}. Store fewer or smaller images."):
         load_folder("mine", root)
 
@@ -358,11 +369,11 @@ def test_what_is_no_image_file_is_one_line_with_its_path(root: Path, kind: str) 
     elif kind == "no UTF-8":
         path = Path(os.fsdecode(os.fsencode(own) + b"/\xff.jpg"))
         path.write_bytes(b"x")
-        why = "the name is not UTF-8"
+        why = "the name of this file is not valid UTF-8"
     else:
         links = {"a device": "/dev/zero", "nothing": "nowhere", "itself": path.name}
         path.symlink_to(links[kind])
-        why = why if kind == "a device" else "is a link to nothing"
+        why = why if kind == "a device" else "this is a link whose target does not exist"
     with pytest.raises(DataTorn) as fault:
         load_folder(folder.name, root)
     assert str(fault.value).startswith(f"{ascii(str(path))[1:-1]}: {why}")

@@ -121,7 +121,9 @@ def test_a_torn_file_is_told_by_name(
     write_cifar(tmp_path, "CIFAR10", monkeypatch)
     torn = tmp_path / "cifar-10-batches-py" / file
     torn.write_bytes(torn.read_bytes()[:-1])
-    told = f"{torn}: missing or damaged. 'bench datasets --get cifar10' fetches it again."
+    told = (
+        f"{torn}: this file is missing or damaged. 'bench datasets --get cifar10' fetches it again."
+    )
     with pytest.raises(DataTorn, match=f"^{re.escape(told)}$"):
         load_images("cifar10", tmp_path)
 
@@ -155,8 +157,8 @@ def test_stl10_has_unlabelled_images(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_what_has_to_be_put_there_by_hand_says_where() -> None:
     told = (
-        "imagenet1k: no folder nowhere/imagenet1k. Put the images into nowhere/imagenet1k as "
-        "train/<wnid>/*.JPEG and val/<wnid>/*.JPEG."
+        "imagenet1k: the folder nowhere/imagenet1k does not exist. Put the images "
+        "into nowhere/imagenet1k as train/<wnid>/*.JPEG and val/<wnid>/*.JPEG."
     )
     with pytest.raises(DataMissing, match=f"^{re.escape(told)}$"):
         download("imagenet1k", Path("nowhere"))
@@ -165,20 +167,24 @@ def test_what_has_to_be_put_there_by_hand_says_where() -> None:
 MISTAKES = {
     "cifar10": "cifar10: not found in nowhere. 'bench datasets --get cifar10' downloads it there "
     "(170 MB).",
-    "cifra10": "cifra10: unknown data set. Did you mean 'cifar10'? Allowed here: digits, cifar10, "
-    "cifar100, stl10, imagenet100, imagenet1k, folder:<name>.",
-    "folder:mine": "folder:mine: no folder nowhere/mine. Put the images into nowhere as "
-    "mine/train/<class>/*.jpg and mine/test/<class>/*.jpg, or as mine/*.jpg if they have no "
-    "classes.",
-    "imagenet100": "imagenet100: no folder nowhere/imagenet100. Put the images into "
-    "nowhere/imagenet100 as train/<wnid>/*.JPEG and val/<wnid>/*.JPEG, or have all of imagenet1k "
-    "beside it.",
+    "cifra10": "cifra10: there is no data set of this name. Did you mean 'cifar10'? "
+    "Allowed here: digits, cifar10, cifar100, stl10, imagenet100, imagenet1k, "
+    "folder:<name>.",
+    "folder:mine": "folder:mine: the folder nowhere/mine does not exist. Put the images into "
+    "nowhere as mine/train/<class>/*.jpg and mine/test/<class>/*.jpg, or as "
+    "mine/*.jpg if they have no classes.",
+    "imagenet100": "imagenet100: the folder nowhere/imagenet100 does not exist. "
+    "Put the images into nowhere/imagenet100 as "
+    "train/<wnid>/*.JPEG and val/<wnid>/*.JPEG, or put all of "
+    "imagenet1k into the same parent folder.",
 }
 OUTSIDE = ["../x", "a/b", "/etc", "", ".", "..", ".cache", "-x", "a\\b", "a b", "a\n"]
-RULE = "letters, digits, '_', '-' and '.', and does not begin with '-' or '.'"
+RULE = "letters, digits, '_', '-' and '.', and may not begin with '-' or '.'"
 for own in OUTSIDE:
     on_one_line = own.replace("\n", r"\n")
-    MISTAKES[f"folder:{own}"] = f"folder:{on_one_line}: a folder's name has {RULE}."
+    MISTAKES[f"folder:{own}"] = (
+        f"folder:{on_one_line}: the name of a data set folder must consist of {RULE}."
+    )
 
 
 @pytest.mark.parametrize("name", MISTAKES)
@@ -205,6 +211,9 @@ def test_only_imagenet_streams(tmp_path: Path) -> None:
     assert [name for name in names if streams(name)] == ["imagenet100", "imagenet1k"]
     for part in ("train", "val"):
         (tmp_path / "imagenet1k" / part).mkdir(parents=True)
-    told = "imagenet1k does not fit in memory; use load_files of bench.data.streaming"
+    told = (
+        "the data set imagenet1k does not fit in memory; use load_files of "
+        "bench.data.streaming instead"
+    )
     with pytest.raises(ValueError, match=f"^{re.escape(told)}$"):
         load_images("imagenet1k", tmp_path)

@@ -29,9 +29,12 @@ def test_rows_are_in_the_order_of_the_images(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("names", "why"),
     [
-        (["a_1.JPEG", "c_1.JPEG"], "1 names are of no training image, such as c_1.JPEG"),
-        (["a_1.JPEG", "a_1.JPEG"], "lists 2 names, but only 1 different ones"),
-        ([], "lists 0 names, but only 0 different ones"),
+        (
+            ["a_1.JPEG", "c_1.JPEG"],
+            "1 of the listed names do not belong to a training image, such as c_1.JPEG",
+        ),
+        (["a_1.JPEG", "a_1.JPEG"], "lists 2 names, but only 1 of them are different"),
+        ([], "lists 0 names, but only 0 of them are different"),
     ],
 )
 def test_a_list_of_other_images_is_told(tmp_path: Path, names: list[str], why: str) -> None:
@@ -43,7 +46,7 @@ def test_a_list_that_is_not_there(tmp_path: Path) -> None:
     path = published_list(tmp_path, 0.1)
     assert path == tmp_path / "imagenet_subsets" / "10percent.txt"
     with pytest.raises(
-        DataMissing, match=r"10percent.txt: not found. docs/how-to/fine-tune.md says"
+        DataMissing, match=r"10percent.txt: this file does not exist; docs/how-to/fine-tune.md says"
     ):
         listed_rows(NAMES, path)
 
@@ -52,7 +55,7 @@ def test_what_a_suite_needs_is_named_before_it_runs(tmp_path: Path) -> None:
     path = SUITES / "unigrad-table-9.yaml"
     cells = expand(load_suite(path), "paper", path)
     (fault,) = missing_data(cells, tmp_path)
-    assert str(fault).startswith(f"imagenet1k: no folder {tmp_path}/imagenet1k.")
+    assert str(fault).startswith(f"imagenet1k: the folder {tmp_path}/imagenet1k does not exist.")
     for part in ("train", "val", "imagenet_subsets"):
         (tmp_path / "imagenet1k" / part).mkdir(parents=True)
     (fault,) = missing_data(cells, tmp_path)

@@ -118,45 +118,57 @@ def flac_with_a_hole() -> bytes:
 LOUD = np.full((4000, 2), [np.inf, -np.inf], np.float32)
 BAD: list[tuple[bytes, str]] = [
     (b"", "is empty"),
-    (b"no sound", r"not a readable recording \([^<]*\)"),
-    (sound()[:20], r"not a readable recording \([^<]*\)"),
-    (b"RIFF\0\0\0\0WAVE", r"not a readable recording \([^<]*\)"),
-    (b"\x89PNG\r\n\x1a\n" + bytes(100), r"not a readable recording \([^<]*\)"),
-    (b"fLaC" + bytes(60), r"not a readable recording \([^<]*\)"),
-    (sound()[:5000], "is cut off: its head says that more samples follow"),
-    (sound()[:-1], "is cut off: its head says that more samples follow"),
-    (sound(subtype="PCM_24")[:-3], "is cut off: its head says that more samples follow"),
-    (sound(format="FLAC")[:-400], r"not a readable recording \([^<]*\)"),
-    (flac_with_a_hole(), r"not a readable recording \([^<]*\)"),
-    (sound(np.zeros(0, np.float32)), "0 samples at 8000 Hz; at least 60 needed"),
-    (sound(TONE[:1]), "1 samples at 8000 Hz; at least 60 needed"),
-    (sound(TONE[:59]), "59 samples at 8000 Hz; at least 60 needed"),
-    (sound(TONE[:100], rate=16000), "50 samples at 8000 Hz; at least 60 needed"),
-    (sound(TONE, rate=10), "10 Hz; 1000 to 400000 are allowed"),
-    (sound(TONE, rate=500_000), "500000 Hz; 1000 to 400000 are allowed"),
+    (b"no sound", r"the file is not a readable recording \([^<]*\)"),
+    (sound()[:20], r"the file is not a readable recording \([^<]*\)"),
+    (b"RIFF\0\0\0\0WAVE", r"the file is not a readable recording \([^<]*\)"),
+    (b"\x89PNG\r\n\x1a\n" + bytes(100), r"the file is not a readable recording \([^<]*\)"),
+    (b"fLaC" + bytes(60), r"the file is not a readable recording \([^<]*\)"),
+    (sound()[:5000], "the file is cut off; its header announces more samples"),
+    (sound()[:-1], "the file is cut off; its header announces more samples"),
+    (sound(subtype="PCM_24")[:-3], "the file is cut off; its header announces more samples"),
+    (sound(format="FLAC")[:-400], r"the file is not a readable recording \([^<]*\)"),
+    (flac_with_a_hole(), r"the file is not a readable recording \([^<]*\)"),
+    (
+        sound(np.zeros(0, np.float32)),
+        "the recording has 0 samples at 8000 Hz, but at least 60 are needed",
+    ),
+    (sound(TONE[:1]), "the recording has 1 samples at 8000 Hz, but at least 60 are needed"),
+    (sound(TONE[:59]), "the recording has 59 samples at 8000 Hz, but at least 60 are needed"),
+    (
+        sound(TONE[:100], rate=16000),
+        "the recording has 50 samples at 8000 Hz, but at least 60 are needed",
+    ),
+    (sound(TONE, rate=10), "the sampling rate is 10 Hz, but must be 1000 to 400000 Hz"),
+    (sound(TONE, rate=500_000), "the sampling rate is 500000 Hz, but must be 1000 to 400000 Hz"),
     (
         sound(np.where(np.arange(4000) == 7, np.nan, TONE), subtype="FLOAT"),
-        "holds samples that are not finite, or louder than 1e[+]06",
+        "the file holds samples that are not finite, or of magnitude above 1e[+]06",
     ),
     (
         sound(np.where(np.arange(4000) == 7, np.inf, TONE), subtype="FLOAT"),
-        "holds samples that are not finite, or louder than 1e[+]06",
+        "the file holds samples that are not finite, or of magnitude above 1e[+]06",
     ),
     (
         sound(1e30 * TONE, subtype="FLOAT"),
-        "holds samples that are not finite, or louder than 1e[+]06",
+        "the file holds samples that are not finite, or of magnitude above 1e[+]06",
     ),
     (
         sound(1e300 * TONE.astype(float), subtype="DOUBLE"),
-        "holds samples that are not finite, or louder than 1e[+]06",
+        "the file holds samples that are not finite, or of magnitude above 1e[+]06",
     ),
-    (sound(LOUD, subtype="FLOAT"), "holds samples that are not finite, or louder than 1e[+]06"),
+    (
+        sound(LOUD, subtype="FLOAT"),
+        "the file holds samples that are not finite, or of magnitude above 1e[+]06",
+    ),
     (
         sound(np.where(np.arange(8000).reshape(4000, 2) == 7, np.nan, 0.1), subtype="FLOAT"),
-        "holds samples that are not finite, or louder than 1e[+]06",
+        "the file holds samples that are not finite, or of magnitude above 1e[+]06",
     ),
     *[
-        (sound(TONE, 8000, format=form, **how), f"holds {form}; only WAV and FLAC are read")
+        (
+            sound(TONE, 8000, format=form, **how),
+            f"the file holds {form}, but only WAV and FLAC can be read",
+        )
         for form, how in [
             ("MP3", {}),
             ("OGG", {}),
@@ -167,20 +179,26 @@ BAD: list[tuple[bytes, str]] = [
             ("MAT5", {"subtype": "DOUBLE"}),
         ]
     ],
-    (big_endian()[:-3000], "is cut off: its head says that more samples follow"),
-    (sound()[:44], "is cut off: its head says that more samples follow"),
-    (sound() + sound(), r"not a readable recording \([^<]*\)"),
-    (b"\xef\xbb\xbf" + sound(), r"not a readable recording \([^<]*\)"),
-    (gzip.compress(sound()), r"not a readable recording \([^<]*\)"),
-    (b"version https://git-lfs.github.com/spec/v1\n", r"not a readable recording \([^<]*\)"),
-    (with_number(20, "<H", 0x55), r"not a readable recording \([^<]*\)"),  # MP3 in a WAV
-    (with_number(22, "<H", 0), r"not a readable recording \([^<]*\)"),  # channels
-    (with_number(22, "<H", 2000), r"not a readable recording \([^<]*\)"),
-    (with_number(24, "<I", 0), r"not a readable recording \([^<]*\)"),  # Hz
-    (with_number(24, "<I", 2**32 - 1), r"not a readable recording \([^<]*\)"),
-    (sound().replace(b"fmt ", b"junk"), r"not a readable recording \([^<]*\)"),
-    (sound().replace(b"data", b"junk"), r"not a readable recording \([^<]*\)"),
-    (sound(format="FLAC")[:42], r"not a readable recording \([^<]*\)"),
+    (big_endian()[:-3000], "the file is cut off; its header announces more samples"),
+    (sound()[:44], "the file is cut off; its header announces more samples"),
+    (sound() + sound(), r"the file is not a readable recording \([^<]*\)"),
+    (b"\xef\xbb\xbf" + sound(), r"the file is not a readable recording \([^<]*\)"),
+    (gzip.compress(sound()), r"the file is not a readable recording \([^<]*\)"),
+    (
+        b"version https://git-lfs.github.com/spec/v1\n",
+        r"the file is not a readable recording \([^<]*\)",
+    ),
+    (
+        with_number(20, "<H", 0x55),
+        r"the file is not a readable recording \([^<]*\)",
+    ),  # MP3 in a WAV
+    (with_number(22, "<H", 0), r"the file is not a readable recording \([^<]*\)"),  # channels
+    (with_number(22, "<H", 2000), r"the file is not a readable recording \([^<]*\)"),
+    (with_number(24, "<I", 0), r"the file is not a readable recording \([^<]*\)"),  # Hz
+    (with_number(24, "<I", 2**32 - 1), r"the file is not a readable recording \([^<]*\)"),
+    (sound().replace(b"fmt ", b"junk"), r"the file is not a readable recording \([^<]*\)"),
+    (sound().replace(b"data", b"junk"), r"the file is not a readable recording \([^<]*\)"),
+    (sound(format="FLAC")[:42], r"the file is not a readable recording \([^<]*\)"),
 ]
 
 
@@ -209,62 +227,94 @@ def word_of_test_alone(mine: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (folder_in_place, "train/no/b.wav: is not a regular file"),
-        (pipe_in_place, "train/no/b.wav: is not a regular file"),
-        (link_in_place, "train/no/b.wav: cannot be read .*|train/no/b.wav: is a link to nothing"),
-        (word_of_test_alone, "test/maybe/a.wav: word maybe is in the test part alone"),
-        (lambda f: table(f, heads="file,part"), "recordings.csv: has no row below its head"),
+        (folder_in_place, "train/no/b.wav: this is not a regular file"),
+        (pipe_in_place, "train/no/b.wav: this is not a regular file"),
+        (
+            link_in_place,
+            "train/no/b.wav: the file cannot be read .*|train/no/b.wav: this is a link whose "
+            "target does not exist",
+        ),
+        (
+            word_of_test_alone,
+            "test/maybe/a.wav: the word maybe occurs only in the test part, not in the train part",
+        ),
+        (lambda f: table(f, heads="file,part"), "recordings.csv: the table has no rows"),
         (
             lambda f: table(f, "a.wav,train", heads="file,parts"),
-            "recordings.csv: needs the columns .*; there is no column 'part'",
+            "recordings.csv: the table must have the columns .*; there is no column 'part'",
         ),
         (
             lambda f: table(f, "a.wav,train,x,y,z", heads="file,part,word,age,speaker"),
-            "recordings.csv: needs the columns .*; found 'age' too",
+            "recordings.csv: the table must have the columns .*; found 'age' too",
         ),
         (
             lambda f: table(f, "a.wav,train,x,y", heads="file,part,word,word"),
-            "recordings.csv: the column 'word' stands twice",
+            "recordings.csv: the column 'word' is given twice",
         ),
         (
             lambda f: table(f, "a.wav,train,x,Yes", "b.wav,test,x,yes "),
-            "b.wav: word 'yes ' and 'Yes' of .*/a.wav differ in case or spaces alone; write both "
-            "alike, or more unlike",
+            "b.wav: the word 'yes ' and 'Yes' of .*/a.wav differ only in "
+            "case or spaces; write both in the same way, or choose "
+            "different names",
         ),
         (
             lambda f: put(f, "train/NO/a.wav"),
-            "train/no/a.wav: word 'no' and 'NO' of .*/train/NO/a.wav differ in case .*",
+            "train/no/a.wav: the word 'no' and 'NO' of .*/train/NO/a.wav differ only in case .*",
         ),
         (
             lambda f: table(f, "a.wav,train,ann,yes", "b.wav,test,bob,yes"),
-            "b.wav: speaker bob is in the test part alone; to test words on new speakers, leave "
-            "the column out of recordings.csv",
+            "b.wav: the speaker bob occurs only in the test part, not in "
+            "the train part; to test words on new speakers, remove the "
+            "column `speaker` from recordings.csv",
         ),
         (
             lambda f: put(f, "train/no/ann/b.wav"),
-            "train/no/ann/b.wav: needs the place train/<word>/<file>, or a recordings.csv",
+            "train/no/ann/b.wav: recordings must be placed as train/<word>/<file>, or "
+            "listed in a file recordings.csv",
         ),
         (
             lambda f: put(f, "test/b.wav"),
-            "test/b.wav: needs the place test/<word>/<file>, or a recordings.csv",
+            "test/b.wav: recordings must be placed as test/<word>/<file>, or listed in "
+            "a file recordings.csv",
         ),
-        (lambda f: put(f, "train/no/b.mp3"), "train/no/b.mp3: only WAV and FLAC are read"),
+        (lambda f: put(f, "train/no/b.mp3"), "train/no/b.mp3: only WAV and FLAC files can be read"),
         (lambda f: put(f, "train/no/b\n\x1b[2J.wav", b""), r"train/no/b\\n\\x1b\[2J.wav: is empty"),
-        (lambda f: (f / "test/no/b.wav").symlink_to("b.wav"), "test/no/b.wav: cannot be read .*"),
-        (lambda f: table(f, "a.wav,train,x"), "recordings.csv: line 2: not as many cells as heads"),
+        (
+            lambda f: (f / "test/no/b.wav").symlink_to("b.wav"),
+            "test/no/b.wav: the file cannot be read .*",
+        ),
+        (
+            lambda f: table(f, "a.wav,train,x"),
+            "recordings.csv: line 2: the row does not have as many fields as the header",
+        ),
         (lambda f: table(f, "a.wav,dev,x,y"), ".*: part must be train or test, found 'dev'"),
-        (lambda f: table(f, "../a.wav,train,x,y"), ".*: line 2: file '../a.wav' must lie below .*"),
-        (lambda f: table(f, "/a.wav,train,x,y"), ".*: line 2: file '/a.wav' must lie below .*"),
-        (lambda f: table(f, "a.wav,train,,y"), "recordings.csv: line 2: no speaker"),
-        (lambda f: table(f, "a.wav,train,x, "), "recordings.csv: line 2: no word"),
-        (lambda f: table(f, "a\0.wav,train,x,y"), r"a\\x00.wav: cannot be read .*null byte."),
+        (
+            lambda f: table(f, "../a.wav,train,x,y"),
+            ".*: line 2: the file '../a.wav' must lie below .*",
+        ),
+        (lambda f: table(f, "/a.wav,train,x,y"), ".*: line 2: the file '/a.wav' must lie below .*"),
+        (lambda f: table(f, "a.wav,train,,y"), "recordings.csv: line 2: the speaker is missing"),
+        (lambda f: table(f, "a.wav,train,x, "), "recordings.csv: line 2: the word is missing"),
+        (
+            lambda f: table(f, "a\0.wav,train,x,y"),
+            r"a\\x00.wav: the file cannot be read .*null byte.",
+        ),
         (
             lambda f: table(f, "a.wav,train,x,y", "./a.wav,test,x,y"),
-            ".*: line 3: file './a.wav' stands twice",
+            ".*: line 3: the file './a.wav' is listed twice",
         ),
-        (lambda f: table(f, *["a.wav,train,x,y"] * 2), ".*: line 3: file 'a.wav' stands twice"),
-        (lambda f: table(f, "a.wav,train,x,y"), "a.wav: does not exist|a.wav: cannot be read .*"),
-        (lambda f: put(f, "recordings.csv", b"\xff\xfe"), ".*: cannot be read as a table: .*"),
+        (
+            lambda f: table(f, *["a.wav,train,x,y"] * 2),
+            ".*: line 3: the file 'a.wav' is listed twice",
+        ),
+        (
+            lambda f: table(f, "a.wav,train,x,y"),
+            "a.wav: does not exist|a.wav: the file cannot be read .*",
+        ),
+        (
+            lambda f: put(f, "recordings.csv", b"\xff\xfe"),
+            ".*: the file cannot be read as a table: .*",
+        ),
     ],
 )
 def test_a_bad_folder_or_table_is_one_line(mine: Path, change: Change, why: str) -> None:
@@ -284,7 +334,9 @@ def test_hidden_files_and_folders_are_no_recordings(mine: Path) -> None:
 
 def test_a_missing_folder_says_what_is_expected(tmp_path: Path) -> None:
     where = "recordings.csv, or train/<word>/*.wav and test/<word>/*.wav (or .flac)"
-    text = f"mine: no recordings in {tmp_path / 'mine'}: needs {where}; docs/how-to/speech.md."
+    text = (
+        f"mine: {tmp_path / 'mine'} has no recordings; it needs {where}; see docs/how-to/speech.md."
+    )
     with pytest.raises(BenchError, match=f"^{re.escape(text)}$"):
         load(tmp_path / "mine")
 
@@ -337,7 +389,7 @@ def test_a_large_set_is_read_when_it_is_heard(mine: Path, monkeypatch: pytest.Mo
     assert torch.equal(whole.train.waves[1], lazy.train.waves[1])
     put(mine, "train/yes/a.wav", b"torn")
     assert torch.equal(whole.train.waves[0], lazy.train.waves[0])
-    with pytest.raises(BenchError, match="not a readable recording"):
+    with pytest.raises(BenchError, match="the file is not a readable recording"):
         lazy.train.waves[1]
 
 

@@ -101,7 +101,9 @@ def test_a_torn_image_is_one_line(files: list[Path], tmp_path: Path, workers: in
         [*files, torn], SIDES, np.array([[0], [5]]), one_crop, box, workers=workers
     )
     next(batches)
-    with pytest.raises(DataTorn, match=f"^{re.escape(str(torn))}: not a readable image$"):
+    with pytest.raises(
+        DataTorn, match=f"^{re.escape(str(torn))}: the file is not a readable image$"
+    ):
         next(batches)
 
 
@@ -112,8 +114,8 @@ def test_a_line_of_pixels_is_not_enlarged(files: list[Path], tmp_path: Path, wor
     with pytest.raises(DataTorn) as fault:
         list(centre_crops([*files, line], 14, 1500, workers=workers))
     assert str(fault.value) == (
-        f"{line}: 90000000 x 1500 pixels; at most 67108864 in all are decoded once its shorter "
-        "side has 1500"
+        f"{line}: the image has 90000000 x 1500 pixels, but at most 67108864 are "
+        "decoded once its shorter side has 1500"
     )
 
 
@@ -121,7 +123,7 @@ def test_a_pipe_among_streamed_images_is_not_waited_for(tmp_path: Path) -> None:
     write_imagenet(tmp_path / "imagenet100", listed())
     own = tmp_path / "imagenet100" / "val" / listed()[0] / "a.JPEG"
     os.mkfifo(own)
-    with pytest.raises(DataTorn, match=f"^{re.escape(str(own))}: is not a regular file$"):
+    with pytest.raises(DataTorn, match=f"^{re.escape(str(own))}: this is not a regular file$"):
         load_files("imagenet100", tmp_path)
 
 
@@ -174,7 +176,7 @@ def test_classes_that_are_missing_are_told(tmp_path: Path) -> None:
     write_imagenet(tmp_path / "imagenet1k", listed())
     (tmp_path / "imagenet1k/val" / listed()[3] / f"{listed()[3]}_1.JPEG").unlink()
     (tmp_path / "imagenet1k/val" / listed()[3]).rmdir()
-    form = "It must hold them as train/<wnid>/*.JPEG and val/<wnid>/*.JPEG."
+    form = "It must hold all classes as train/<wnid>/*.JPEG and val/<wnid>/*.JPEG."
     faults = [("imagenet1k", "train", "100 of the 1000"), ("imagenet100", "val", "99 of the 100")]
     for name, part, count in faults:
         told = f"{tmp_path}/imagenet1k/{part}: {count} classes of {name}. {form}"

@@ -73,7 +73,7 @@ def test_another_machine_is_told_and_comes_after_this_one(tmp_path: Path) -> Non
     finish(store, toy(seed=1), wall_s=9.0, machine={"processor": "Abacus"})
     (estimate,) = predicted(store, toy()).estimates
     assert (estimate.source, estimate.message) == (
-        "finished", "1 finished cell on another machine (Abacus)",
+        "finished", "1 finished cell on a different machine (Abacus)",
     )  # fmt: skip
     finish(store, toy(seed=2), wall_s=2.0)
     assert seconds(predicted(store, toy())) == [2.0]

@@ -108,7 +108,7 @@ def test_unit_length() -> None:
 
 def test_an_unknown_normalisation() -> None:
     with pytest.raises(
-        ValueError, match=r"^features are normalised by none, l2 or standardise, found max$"
+        ValueError, match=r"^features can be normalised by none, l2 or standardise, found 'max'$"
     ):
         normalise(features(torch.ones(2, 2), torch.ones(1, 2)), "max")
 
@@ -125,7 +125,10 @@ def test_an_unknown_normalisation() -> None:
     ],
 )
 def test_shapes_that_do_not_agree(shapes: list[tuple[int, ...]]) -> None:
-    said = f"needs shapes (n, D), (n,), (m, D) and (m,), none of them 0, found {shapes}"
+    said = (
+        "the features and labels must have shapes (n, D), (n,), (m, D) and (m,), "
+        f"all above 0, found {shapes}"
+    )
     with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
         Features(*[torch.zeros(shape) for shape in shapes])
 

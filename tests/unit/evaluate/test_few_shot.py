@@ -87,7 +87,7 @@ def test_the_generator_alone_decides() -> None:
 
 
 def test_too_few_images_of_a_class() -> None:
-    with pytest.raises(ValueError, match=r"^labels_a_class is 5, but class 0 has 4 images$"):
+    with pytest.raises(ValueError, match=r"^labels_a_class is 5, but class 0 has only 4 images$"):
         few_shot(
             digits(4), labels_a_class=5, draws=1, classes=10, generator=np.random.default_rng(0)
         )

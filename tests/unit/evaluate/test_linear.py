@@ -198,7 +198,8 @@ def test_what_is_shown_and_the_protocol_agree() -> None:
         wrong = None if protocol == "moco" else lambda *_: iter(())
         told = LINEAR_PROTOCOLS[protocol].shown
         with pytest.raises(
-            ValueError, match=f"^the protocol shows {told}: give `shown` for all but 'image'$"
+            ValueError,
+            match=f"^the protocol trains on '{told}': the argument `shown` must be given",
         ):
             linear_top1(
                 clouds(), protocol=LINEAR_PROTOCOLS[protocol], classes=CLASSES,

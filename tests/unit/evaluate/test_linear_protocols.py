@@ -58,13 +58,20 @@ def test_rates_by_hand() -> None:
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"schedule": "step"}, "lr_drops and schedule step need each other"),
-        ({"lr_drops": (3,)}, "lr_drops and schedule step need each other"),
-        ({"schedule": "plateau"}, "plateau_drops and schedule plateau need each other"),
-        ({"plateau_drops": 1}, "plateau_drops and schedule plateau need each other"),
+        ({"schedule": "step"}, "lr_drops must be set with schedule 'step', and only with it"),
+        ({"lr_drops": (3,)}, "lr_drops must be set with schedule 'step', and only with it"),
+        (
+            {"schedule": "plateau"},
+            "plateau_drops must be set with schedule 'plateau', and only with it",
+        ),
+        (
+            {"plateau_drops": 1},
+            "plateau_drops must be set with schedule 'plateau', and only with it",
+        ),
         (
             {"shown": "crop-flip", "normalise": "l2"},
-            "shown 'crop-flip' and 'as-pretraining' need steps, and normalise none",
+            "shown 'crop-flip' and 'as-pretraining' need normalise 'none' and an "
+            "optimizer other than 'lbfgs'",
         ),
     ],
 )

@@ -60,10 +60,16 @@ def test_ends() -> None:
 @pytest.mark.parametrize(
     ("call", "told"),
     [
-        (lambda: rankme(torch.ones(3)), "needs features of 2 axes, found shape (3,)"),
-        (lambda: effective_rank(torch.ones(0, 3)), "needs features of 2 axes, found shape (0, 3)"),
-        (lambda: lidar(torch.ones(4, 3)), "needs features of 3 axes, found shape (4, 3)"),
-        (lambda: lidar(torch.ones(4, 1, 3)), "needs two images and two views or more, found (4, 1"),
+        (lambda: rankme(torch.ones(3)), "the features must have 2 axes, found shape (3,)"),
+        (
+            lambda: effective_rank(torch.ones(0, 3)),
+            "the features must have 2 axes, found shape (0, 3)",
+        ),
+        (lambda: lidar(torch.ones(4, 3)), "the features must have 3 axes, found shape (4, 3)"),
+        (
+            lambda: lidar(torch.ones(4, 1, 3)),
+            "at least two images and two views are needed, found shape (4, 1",
+        ),
     ],
 )
 def test_refused(call: object, told: str) -> None:

@@ -32,8 +32,11 @@ def test_ends_and_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (torch.zeros(2, dtype=torch.int64), "needs two classes or more, found 1"),
-        (torch.arange(3), "needs shapes (m, D) and (m,), found (2, 1) and (3,)"),
+        (torch.zeros(2, dtype=torch.int64), "the labels must have two classes or more, found 1"),
+        (
+            torch.arange(3),
+            "the features and labels must have shapes (m, D) and (m,), found (2, 1) and (3,)",
+        ),
     ],
 )
 def test_refuses(labels: torch.Tensor, message: str) -> None:

@@ -24,5 +24,5 @@ def test_the_same_draw_gives_the_same_points() -> None:
 
 
 def test_too_few_points() -> None:
-    with pytest.raises(ValueError, match=r"^perplexity 30: needs more points, found 30$"):
+    with pytest.raises(ValueError, match=r"^perplexity 30 needs more points than the 30 given$"):
         tsne(FEATURES[:30], perplexity=30, seed=0)

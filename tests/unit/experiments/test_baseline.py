@@ -90,7 +90,7 @@ def test_a_training_leaves_its_history(tmp_path: Path) -> None:
 def test_data_that_are_too_few_are_told(tmp_path: Path) -> None:
     found = outcome(tmp_path, baseline_cell("raw", knn_k=97))
     assert isinstance(found, DataFailure)
-    assert str(found) == "knn_k 97: there are 96 labelled training images"
+    assert str(found) == "knn_k is 97, but there are only 96 labelled training images"
 
 
 @pytest.mark.parametrize("kind", BASELINES)

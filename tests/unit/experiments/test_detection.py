@@ -69,19 +69,21 @@ def test_from_scratch_depends_on_the_network_alone() -> None:
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"box_head": None}, "box_head is needed with neck 'fpn' and has no meaning with 'c4'"),
-        ({"neck": "c4"}, "box_head is needed with neck 'fpn' and has no meaning with 'c4'"),
-        ({"frozen_backbone": True, "backbone_bn": "batch"}, "has no meaning with frozen_backbone"),
-        ({"shorter_side_from": 65}, "shorter_side and longer_side must not fall"),
-        ({"detect_steps": 5}, "detect_epochs, detect_steps: exactly one is needed"),
-        ({"detect_epochs": None}, "detect_epochs, detect_steps: exactly one is needed"),
-        ({"detect_drops": "1,2"}, "detect_drops 1,2: the training ends at 2"),
+        ({"box_head": None}, "box_head must be set with neck 'fpn' and left out with neck 'c4'"),
+        ({"neck": "c4"}, "box_head must be set with neck 'fpn' and left out with neck 'c4'"),
+        ({"frozen_backbone": True, "backbone_bn": "batch"}, "cannot be combined with frozen_back"),
+        ({"shorter_side_from": 65}, "shorter_side_from may not exceed shorter_side"),
+        ({"detect_steps": 5}, "exactly one of detect_epochs and detect_steps must be set"),
+        ({"detect_epochs": None}, "exactly one of detect_epochs and detect_steps must be set"),
+        ({"detect_drops": "1,2"}, "detect_drops is 1,2, but every drop must come before the "
+            "training ends at 2"),
         ({"detect_epochs": None, "detect_steps": 5, "detect_warmup_steps": 6},
-         "detect_warmup_steps 6: more than all steps"),
+         "detect_warmup_steps is 6, more than all steps of the training"),
         ({"arch": "small-alexnet", "stem": "cifar", "image_size": 16},
-         "a detector needs a residual network and colour 'rgb'"),
+         "a detector needs a residual network as arch, and colour 'rgb'"),
         ({"detect_dataset": "../coco"}, "String should match pattern"),
-        ({"detector": "keypoint-rcnn"}, "'shapes' has no key points, 'shapes-keypoints' has"),
+        ({"detector": "keypoint-rcnn"}, "detect_dataset 'shapes' has no key points; use "
+            "'shapes-keypoints', which has them"),
         (KINDS["keypoints"] | C4, "detector 'keypoint-rcnn' needs neck 'fpn'"),
     ],
 )  # fmt: skip
@@ -92,11 +94,11 @@ def test_a_detector_that_contradicts_itself(changes: dict[str, Any], why: str) -
 
 def test_what_the_images_have_not_is_said(tmp_path: Path) -> None:
     assert too_much(detecting_cell(detect_images=201)) == (
-        "detect_images 201: shapes has 200 to train on"
+        "detect_images is 201, but data set shapes has only 200 training images"
     )
     faults: list[tuple[dict[str, Any], str]] = [
-        ({"detect_images": 201}, "detect_images 201: there are 200 images with an object"),
-        ({"detect_batch_size": 7}, "a step takes 7 images, but there are 6"),
+        ({"detect_images": 201}, "detect_images is 201, but only 200 images have an object"),
+        ({"detect_batch_size": 7}, "a step needs 7 images, but there are only 6"),
     ]
     for changes, why in faults:
         with pytest.raises(DataFailure, match=why):
@@ -369,8 +371,14 @@ def test_the_suite_runs_to_its_page(workspace: Workspace) -> None:
     workspace.suite((SUITES / f"{name}.yaml").read_text(), name)
     plan = workspace.call("--data", "sets", "plan", name, "--scale", "paper")
     assert plan.status == 0
-    assert "bench: to run, it needs imagenet1k: no folder sets/imagenet1k. " in plan.err
-    assert "bench: to run, it needs coco: no train part in sets/coco: needs train/" in plan.err
+    assert (
+        "bench: these cells cannot be computed yet: imagenet1k: the folder "
+        "sets/imagenet1k does not exist. " in plan.err
+    )
+    assert (
+        "bench: these cells cannot be computed yet: coco: sets/coco has no train "
+        "part, which must be the folder train/" in plan.err
+    )
     done = workspace.call("run", name, "--scale", "smoke", "--executor", "inline")
     assert done.status == 0, done.err
     assert workspace.call("plan", name, "--scale", "smoke").err == ""
@@ -385,4 +393,6 @@ def test_the_suite_runs_to_its_page(workspace: Workspace) -> None:
     assert {row["metric"] for row in compared} == set(OF_BOXES)
     judged = workspace.call("claims", name, "--scale", "cpu", "--json").json
     assert {row["claim"] for row in judged} == {"coco-transfer"}
-    assert {row["missing"] for row in judged} == {"no seed has all of its cells done"}
+    assert {row["missing"] for row in judged} == {
+        "no seed has finished all cells of one side of the check"
+    }

@@ -155,8 +155,11 @@ def test_equal_captions_count_as_found() -> None:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"tau": 0.005}, "a learned temperature begins at 0.01 or above"),
-        ({"lr_schedule": "plateau"}, "for experiment 'pretrain'"),
+        (
+            {"tau": 0.005},
+            "learned_tau needs a tau of at least 0.01, from which the temperature is learned",
+        ),
+        ({"lr_schedule": "plateau"}, "only in experiment 'pretrain'"),
         ({"base_lr": 0.1, "lr_scaling": "linear"}, "give lr"),
         ({"batch_size": 4001}, "batch_size = 4001 is above the 4000 pairs"),
     ],

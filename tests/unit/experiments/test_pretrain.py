@@ -179,7 +179,7 @@ def test_a_torn_evaluation_is_done_again_and_told(
     assert altered != before
     file.write_bytes(altered if content == b"altered" else content)
     assert metrics(tmp_path, cell) == first
-    assert capsys.readouterr().err.endswith("; the evaluation will be repeated\n")
+    assert capsys.readouterr().err.endswith("; the evaluation will be computed again\n")
     assert file.read_bytes() == before
 
 
@@ -246,13 +246,15 @@ def test_histories_are_copied_to_the_cells(tmp_path: Path) -> None:
 def test_missing_data_is_a_failure_of_that_reason(tmp_path: Path) -> None:
     (outcome,) = outcomes(tmp_path, small_cell(dataset="folder:nowhere"))
     assert isinstance(outcome, DataFailure)
-    assert str(outcome).startswith(f"folder:nowhere: no folder {tmp_path}/sets/nowhere.")
+    assert str(outcome).startswith(
+        f"folder:nowhere: the folder {tmp_path}/sets/nowhere does not exist."
+    )
 
 
 def test_too_few_images_are_a_failure(tmp_path: Path) -> None:
     (outcome,) = outcomes(tmp_path, small_cell(train_images=8, knn_k=1))
     assert isinstance(outcome, DataFailure)
-    assert str(outcome) == "a step takes N = 16 images, but there are 8"
+    assert str(outcome) == "a step needs N = 16 images, but there are only 8 training images"
 
 
 def test_an_evaluation_that_fails_harms_its_cell_alone(
@@ -275,15 +277,15 @@ def test_what_cannot_be_evaluated_is_told_before_training(
     )
     found = outcomes(tmp_path, small_cell(knn_k=97), small_cell(few_shot=80))
     assert [str(outcome) for outcome in found] == [
-        "knn_k 97: there are 96 labelled training images",
-        "few_shot 80: a class has 6 labelled images",
+        "knn_k is 97, but there are only 96 labelled training images",
+        "few_shot is 80, but a class has only 6 labelled images",
     ]
 
 
 def test_a_strength_out_of_range_is_told(tmp_path: Path) -> None:
     (outcome,) = outcomes(tmp_path, small_cell(views="crop", view_strength=1.2))
     assert isinstance(outcome, DataFailure)
-    assert str(outcome) == "views: strength 1.2 is out of the range of 'crop'"
+    assert str(outcome) == "views: strength 1.2 lies outside the range that 'crop' allows"
 
 
 def test_images_that_changed_since_the_training_are_told(
@@ -417,7 +419,7 @@ def test_a_training_without_classes_goes_on_to_the_same_bits(
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({}, "evaluated_on names a labelled data set, or none, which skips evaluations"),
+        ({}, "set evaluated_on to a labelled data set, or to 'none', which skips all evaluations"),
         ({"evaluated_on": "none", "knn_every_epochs": 1}, "knn_every_epochs needs; set it to 0"),
         ({"evaluated_on": "none", "online_linear": True}, "online_linear needs; set it to false"),
     ],
@@ -428,7 +430,7 @@ def test_what_needs_classes_is_refused_before_training(
     cell = of_photos(photos, **changes)
     (found,) = outcomes(tmp_path, cell)
     assert isinstance(found, DataFailure)
-    assert str(found).startswith("folder:photos: the images have no classes")
+    assert str(found).startswith("the images of folder:photos have no classes")
     assert str(found).endswith(told)
     assert not TrainedFolder.of(cell, folders_of(tmp_path, cell)).history()
 

@@ -183,16 +183,22 @@ def test_too_few_labels_end_a_cell_in_one_line() -> None:
     from bench.evaluate.layers import drawn_rows
 
     settings: dict[str, Any] = {"classes": 2, "labels_per_class": 3, "draws": 1}
-    with pytest.raises(DataFailure, match=r"^labels_per_class 3: a class has 2 recordings$"):
+    with pytest.raises(
+        DataFailure, match=r"^labels_per_class is 3, but a class has only 2 recordings$"
+    ):
         drawn_rows(torch.tensor([0, 0, 1, 1, 1]), generator=np.random.default_rng(0), **settings)
 
 
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"loss": "eqco"}, "alpha is needed with loss 'eqco'"),
-        ({"alpha": 3.0}, "alpha has no meaning with loss 'infonce'"),
-        ({"gumbel_end": 3.0}, "gumbel_end is above gumbel_start: the temperature falls"),
+        ({"loss": "eqco"}, "alpha must be set with loss 'eqco'"),
+        ({"alpha": 3.0}, "alpha cannot be set with loss 'infonce', which does not use it"),
+        (
+            {"gumbel_end": 3.0},
+            "gumbel_end may not be above gumbel_start, because the temperature falls "
+            "from one to the other",
+        ),
         ({"recordings": "../away"}, "recordings"),
     ],
 )
@@ -215,7 +221,7 @@ def test_a_run_without_the_extra_ends_before_it_begins(monkeypatch: pytest.Monke
 def test_baselines_drop_a_training_that_they_do_not_have() -> None:
     assert baseline("raw").id == baseline("raw", lr=1.0, epochs=5).id
     assert baseline("labels").id != baseline("labels", lr=1.0).id
-    with pytest.raises(ValidationError, match="lr is needed with baseline 'labels'"):
+    with pytest.raises(ValidationError, match="lr must be set with baseline 'labels'"):
         baseline("labels", lr=None)
 
 
@@ -229,7 +235,7 @@ def test_other_recordings_are_other_data_and_changed_ones_are_marked() -> None:
     ]  # fmt: skip
     assert unfit(origins, []) == {}
     origins[0] = (origins[0][0], {"dataset": "changed"})
-    why = "a was not the same data for 1 cell and 1 cell (fingerprints changed, a None 8000)"
+    why = "the data of a differ between 1 cell and 1 cell (fingerprints changed, a None 8000)"
     assert unfit(origins, []) == {cell.id: why for cell, _ in origins[:2]}
 
 
@@ -241,5 +247,8 @@ def test_more_distractors_than_frames_are_refused_before_anything_is_computed() 
         assert frames_of(arch, 99 * samples + 400) == frames - 1
     assert SIZES.keys() == SAMPLES_PER_FRAME.keys()
     assert speech(K=29).K == 29
-    with pytest.raises(ValidationError, match=r"K 100000: a crop of 0\.3 s has 29 other frames"):
+    with pytest.raises(
+        ValidationError,
+        match=r"K is 100000, but a crop of 0\.3 s has only 29 other frames to use as " "negatives",
+    ):
         speech(K=100_000)

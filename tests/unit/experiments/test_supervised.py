@@ -175,7 +175,9 @@ def test_wrong_labels_depend_on_the_seed_alone() -> None:
 def test_unlabelled_images_are_told() -> None:
     source = open_source(small_cell(), Path(), "cpu")
     source.labels["train"] = source.labels["train"].clone().fill_(-1)
-    with pytest.raises(DataFailure, match=r"^digits: a training image has no label$"):
+    with pytest.raises(
+        DataFailure, match=r"^digits: a training image has no label, but a classifier needs labels$"
+    ):
         SupervisedTraining(small_cell(), source, "cpu")
 
 
@@ -224,9 +226,9 @@ def test_the_suites_plan_and_run(suite: str, workspace: Workspace) -> None:
     assert all(row["differences"] == [] for row in compared)
 
 
-BELONGS = "{} is needed with {} and with nothing else"
+BELONGS = "{} must be set with {}, and left out otherwise"
 BETA = BELONGS.format("tau_beta", "loss 'dual-temperature'")
-ETA = "eta above 0 is needed with label_noise and has no meaning with 'none'"
+ETA = "eta must be above 0 with label noise, and left out with label_noise 'none'"
 
 
 @pytest.mark.parametrize(
@@ -241,7 +243,8 @@ ETA = "eta above 0 is needed with label_noise and has no meaning with 'none'"
         ({"base_lr": 0.1}, "base_lr and lr_scaling belong together; without them give lr"),
         (
             {"base_lr": 0.1, "lr_scaling": "none"},
-            "lr and base_lr disagree; change base_lr alone: lr follows from it",
+            "lr is not the value that base_lr and lr_scaling give; change base_lr, and "
+            "leave lr out",
         ),
     ],
 )

@@ -43,7 +43,7 @@ def test_it_shares_the_training_and_not_the_id() -> None:
 
 
 def test_the_perplexity_asks_for_images() -> None:
-    with pytest.raises(ValidationError, match=r"images 15: needs more than 3 times the perplexity"):
+    with pytest.raises(ValidationError, match="images is 15, but must exceed 3 times"):
         map_of(images=15)
 
 
@@ -105,4 +105,4 @@ def test_it_trains_what_is_not_there_and_pretrain_takes_it(
 def test_a_perplexity_for_more_images_than_there_are(tmp_path: Path) -> None:
     outcome = run(tmp_path, map_of(images=2000, perplexity=500.0))
     assert isinstance(outcome, DataFailure)
-    assert str(outcome) == "perplexity 500: there are 450 test images"
+    assert str(outcome) == "perplexity is 500, which is too large for 450 test images"

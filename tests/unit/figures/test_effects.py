@@ -135,7 +135,7 @@ def test_nothing_measured_draws_nothing() -> None:
 
 def test_effects_that_are_not_judged_are_faint() -> None:
     rows = table_1("cifar")
-    _, (panel,) = effect_panels([replace(rows[0], why="too little headroom"), *rows[1:]])
+    _, (panel,) = effect_panels([replace(rows[0], why="the headroom is too small"), *rows[1:]])
     found = drawn(panel, ["cifar"], upright=True)
     faint, sound = (found[f"measured at scale cifar{end}"][0] for end in (", not judged", ""))
     assert [float(v) for v in faint.get_xdata()] == [0]

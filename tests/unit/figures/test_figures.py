@@ -260,7 +260,8 @@ def test_failed_cells_are_crosses_and_means_over_the_rest_are_told() -> None:
     assert len({line.get_color() for line in crosses}) == 2
     told = canvas.legends[0].get_title().get_text().splitlines()[1:]
     assert (
-        " ".join(told) == f"{CROSS} cells failed: diverged 4 of 12; a mean there is over the rest"
+        " ".join(told)
+        == f"{CROSS} cells failed: diverged 4 of 12; means are over the remaining cells"
     )
     whole = draw_figure(shown, suite, cells, done, load_paper("eqco"))
     assert whole is not None
@@ -445,5 +446,7 @@ def test_a_new_kind_is_a_class_and_a_line(monkeypatch: pytest.MonkeyPatch) -> No
         KINDS.pop("steps")
     assert canvas is not None
     assert [line.get_label() for line in canvas.axes[0].lines] == ["eqco", "infonce"]
-    with pytest.raises(ValueError, match="log_y: belongs to draw: lines or history or dist"):
+    with pytest.raises(
+        ValueError, match="log_y: the key can be used only with draw: lines or history or dist"
+    ):
         Figure(**{**figure.model_dump(), "log_y": True})

@@ -72,9 +72,12 @@ def test_without_the_baseline_nothing_is_drawn() -> None:
 
 
 def test_a_figure_of_gains_names_its_baseline() -> None:
-    with pytest.raises(ValidationError, match="draw: gains needs baseline"):
+    with pytest.raises(ValidationError, match="draw: gains needs the key baseline"):
         Figure.model_validate(FIGURE.model_dump() | {"baseline": {}})
-    with pytest.raises(ValidationError, match="baseline: belongs to draw: gains, not to 'points'"):
+    with pytest.raises(
+        ValidationError,
+        match="baseline: the key can be used only with draw: gains, not with 'points'",
+    ):
         Figure.model_validate(FIGURE.model_dump() | {"draw": "points"})
 
 

@@ -100,8 +100,8 @@ def test_status_and_cancel_say_that_its_jobs_are_not_known(
         assert given.status == 0, given.err
     logs = str(Path(given.json["submitted"]["logs"]).relative_to(workspace.root))
     line = (
-        "  jobs of --executor pier may wait or run; only Slurm's are listed and stopped here: "
-        f"use pier's own tools (logs: {logs})\n"
+        "  jobs of --executor pier may wait or run; `bench` lists and stops only "
+        f"Slurm jobs, so use the tools of pier for these jobs (logs: {logs})\n"
     )
     for verb in ("status", "cancel"):
         assert workspace.call(verb, "small").out.count(line) == 1
@@ -116,7 +116,7 @@ def test_what_it_raises_is_one_line(pier: list[Any], tmp_path: Path) -> None:
     profile = Profile(elsewhere={"pier_queue": "closed"})
     with pytest.raises(LaunchError) as error:
         submit([toy()], Store(tmp_path), Path("sets"), profile, executor="pier")
-    assert str(error.value) == "--executor pier: it refuses the jobs: the queue is closed"
+    assert str(error.value) == "--executor pier refuses the jobs: the queue is closed"
     assert not list((tmp_path / "launches" / "elsewhere").iterdir())
 
 
@@ -128,8 +128,8 @@ def test_its_options_are_keys_of_a_profile(pier: list[Any], tmp_path: Path) -> N
     with pytest.raises(LaunchError) as error:
         load_profile(str(path))
     assert str(error.value) == (
-        f"{path}: pier_queu: not to be set here. Did you mean 'pier_queue'? "
-        "Allowed here: pier_queue."
+        f"{path}: pier_queu: this option cannot be set in a profile. Did you mean "
+        "'pier_queue'? Allowed here: pier_queue."
     )
 
 
@@ -137,10 +137,10 @@ def test_an_unknown_one_is_told_with_all_names(pier: list[Any], workspace: Works
     answer = workspace.call("run", "small", "--executor", "peer")
     assert (answer.status, answer.err) == (
         2,
-        "bench: --executor peer: unknown. Did you mean 'pier'? Allowed here: local, inline, "
-        "slurm, pier.\n",
+        "bench: --executor peer: there is no such executor. Did you mean 'pier'? "
+        "Allowed here: local, inline, slurm, pier.\n",
     )
-    with pytest.raises(LaunchError, match=r"^--ranks belongs to --executor slurm$"):
+    with pytest.raises(LaunchError, match=r"^--ranks can be used only with --executor slurm$"):
         RunOptions("pier", ranks=2).check()
 
 

@@ -60,7 +60,7 @@ def test_a_write_that_fails_stops_the_run_and_loses_nothing(
             run(root, cells)
     line = str(failure.value)
     assert line.startswith(str(root)), line
-    assert f": cannot be written ({os.strerror(code)}); finished cells are kept; " in line
+    assert f": the file cannot be written ({os.strerror(code)}); finished cells are kept; " in line
     store = Store(root)
     assert set(states(store, cells)) <= {"done", "missing"}
     for cell in cells:

@@ -39,8 +39,8 @@ def test_the_largest_cell_counts_and_a_cell_of_a_cpu_says_nothing(tmp_path: Path
     with pytest.raises(LaunchError) as unknown:
         automatic_pack([toy(seed=1)], store)
     assert str(unknown.value) == (
-        "--pack auto: no finished cell of gaussian-mi says how much of a GPU it needs; run some "
-        "with --pack 1 first, or give a number"
+        "--pack auto: no finished cell of gaussian-mi shows how much of a GPU a "
+        "cell needs; run some cells with --pack 1 first, or give a number"
     )
     finish(store, toy(), **GPU, device_peak_gb=10.0, device_busy=0.1)
     finish(store, toy(K=64), **GPU, device_peak_gb=20.0, device_busy=0.1)

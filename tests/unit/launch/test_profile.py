@@ -68,18 +68,21 @@ def test_how_many_share_a_gpu_is_looked_up_before_it_is_asked() -> None:
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"gpus_per_node": 2, "ranks": 3}, "ranks 3 do not divide among 2 nodes"),
+        ({"gpus_per_node": 2, "ranks": 3}, "3 ranks cannot be divided evenly among 2 nodes"),
         (
             {"ranks": 2, "pack": 2},
-            "pack has no meaning with several ranks: they compute one cell",
+            "pack must be 1 with several ranks, because all ranks of a job compute one "
+            "cell together",
         ),
         (
             {"timeout_min": 3},
-            "timeout_min 3: Slurm warns 90 s before the end, which leaves less than 120 s",
+            "timeout_min 3 is too short: Slurm warns 90 s before the end, so less than "
+            "120 s of work remain",
         ),
         (
             {"timeout_min": 10, "slurm": {"signal_delay_s": 481}},
-            "timeout_min 10: Slurm warns 481 s before the end, which leaves less than 120 s",
+            "timeout_min 10 is too short: Slurm warns 481 s before the end, so less "
+            "than 120 s of work remain",
         ),
         ({"slurm": {"setup": "module"}}, "slurm_setup: expected a list of shell commands"),
         ({"slurm": {"srun_args": "-v"}}, "slurm_srun_args: expected a list of options"),
@@ -102,16 +105,19 @@ def test_a_warning_leaves_two_minutes() -> None:
         ("{gpu: {timeout_min: 0}}", "{home}: gpu: timeout_min: found 0, expected a value greater "
          "than 0."),
         ("{gpu: {timeout: 9}}", "{home}: gpu: timeout: unknown key. Did you mean 'timeout_min'? "),
-        ("{gpu: {slurm: x}}", "{home}: gpu: slurm: unknown key; write slurm_partition and the "
-         "like"),
-        ("{gpu: {slurm_partitoin: x}}", "{home}: gpu: slurm_partitoin: not to be set here. Did you "
-         "mean 'slurm_partition'? Allowed here: slurm_partition, "),
-        ("{gpu: {slurm_job_name: x}}", "{home}: gpu: slurm_job_name: not to be set here. "),
+        ("{gpu: {slurm: x}}", "{home}: gpu: slurm: unknown key; options of Slurm are "
+            "single keys such as slurm_partition"),
+        ("{gpu: {slurm_partitoin: x}}", "{home}: gpu: slurm_partitoin: this option cannot be set "
+            "in a profile. Did you mean 'slurm_partition'? Allowed here: "
+            "slurm_partition, "),
+        ("{gpu: {slurm_job_name: x}}", "{home}: gpu: slurm_job_name: this option cannot be set in "
+            "a profile. "),
         ("{gpu: 5}", "{home}: gpu: expected the settings of one profile, such as timeout_min: 60"),
         ("{gpu: {a: {b: 1}}}", "{home}: gpu: expected the settings of one profile, such as "),
-        ("[gpu]", "{home}: expected profiles by name"),
-        ("{gpus: {}}", "--profile gpu: no such profile. Did you mean 'gpus'? Allowed here: gpus."),
-        ("{}", "--profile gpu: no such profile. {home} has none."),
+        ("[gpu]", "{home}: the file must be a mapping from names of profiles to their " "settings"),
+        ("{gpus: {}}", "--profile gpu: there is no profile of this name. Did you "
+            "mean 'gpus'? Allowed here: gpus."),
+        ("{}", "--profile gpu: there is no profile of this name. {home} has no profiles."),
     ],
 )  # fmt: skip
 def test_a_wrong_profile_is_one_line(home: Path, text: str, told: str) -> None:

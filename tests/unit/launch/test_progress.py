@@ -41,7 +41,7 @@ def states(*names: str) -> list[CellState]:
 @pytest.mark.parametrize(
     ("standing", "left_s", "told"),
     [
-        (Standing(), None, "no measurement yet"),
+        (Standing(), None, "nothing measured yet"),
         (Standing(is_trained=True), 9.0, "trained, evaluating"),
         (HALF, None, "epoch 10 of 20, loss 2.35, kNN 71.2 %"),
         (HALF, 30.0, "epoch 10 of 20, loss 2.35, kNN 71.2 %, about 30 s left"),

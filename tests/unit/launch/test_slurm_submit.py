@@ -156,7 +156,10 @@ def test_cells_that_need_more_memory_than_a_worker_has_are_left_out(
         finish(Store(tmp_path), other, peak_memory_gb=5.0)
     given = give(tmp_path, CELLS[:3], mem_gb=12, pack=2)
     assert (given.cells, given.misfits) == (3, {})
-    with pytest.raises(LaunchError, match=r"takes about 5 GB, and a worker of these jobs has 4 GB"):
+    with pytest.raises(
+        LaunchError,
+        match=r"needs about 5 GB of memory, but each worker of these jobs has only 4 GB",
+    ):
         give(tmp_path, CELLS[:3], mem_gb=8, pack=2)
 
 
@@ -193,7 +196,7 @@ def test_a_refusal_is_told_in_sbatchs_own_words(
     with pytest.raises(LaunchError) as refused:
         module._give(work, 1, tmp_path, "slurm", {})
     assert str(refused.value) == "Slurm refuses the jobs: sbatch: error: no such partition"
-    with pytest.raises(LaunchError, match="; `--jobs` asks for fewer than these 9"):
+    with pytest.raises(LaunchError, match="; use `--jobs` to submit fewer than these 9 jobs"):
         module._give(work, 9, tmp_path, "slurm", {})
 
 
@@ -201,10 +204,12 @@ def test_without_slurm_it_is_told(
     tmp_path: Path, slurm: MadeUpSlurm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shutil, "which", lambda _: None)
-    with pytest.raises(LaunchError, match="there is no sbatch here; run this on a login node"):
+    with pytest.raises(
+        LaunchError, match="this machine has no command sbatch; run this on a login node"
+    ):
         give(tmp_path)
     monkeypatch.setattr(shutil, "which", lambda _: "sbatch")
     slurm.config = None
-    with pytest.raises(LaunchError, match="the controller does not answer"):
+    with pytest.raises(LaunchError, match="the controller of Slurm does not answer"):
         give(tmp_path)
     assert not (tmp_path / "launches").exists()

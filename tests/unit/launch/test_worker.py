@@ -190,7 +190,11 @@ def test_a_fault_on_the_first_rank_is_told_and_ends_the_run(
         assignment = Assignment([[cell] for cell in cells], store, Path(), launch)
         with pytest.raises(OutOfStep) as error:
             _lead(assignment, ranks=None, device="cpu")  # type: ignore[arg-type]
-    assert str(error.value) == "the ranks are out of step after ValueError: no such luck"
+    assert (
+        str(error.value)
+        == "the ranks can no longer continue together, because of ValueError: no such "
+        "luck"
+    )
     assert states(store, cells) == ["failed", "missing"]
     assert store.states(cells)[0].message == "ValueError: no such luck"
 
@@ -290,7 +294,10 @@ def test_a_cell_that_killed_whole_jobs_is_given_up_and_kills_before_do_not_count
         run_worker(Assignment([[cell], [other]], store, Path(), launch))
     first, second = store.states([cell, other])
     assert (first.state, first.reason) == (State.FAILED, "oom")
-    assert first.message == "its worker was killed 3 times (memory?)"
+    assert (
+        first.message == "the worker of this cell was killed 3 times, possibly because memory was "
+        "exhausted"
+    )
     assert second.state == State.DONE
 
 

@@ -178,13 +178,16 @@ def test_uniformity_couples_anchors_and_dcl_does_not() -> None:
         (lambda x: align(x, x, alpha=0.5), "alpha must be at least 1, found 0.5"),
         (
             lambda x: align(x, x[:2]),
-            "needs two equal shapes (..., N, D), found (3, 5) and (2, 5)",
+            "both tensors must have the same shape (..., N, D), found (3, 5) and (2, 5)",
         ),
         (lambda x: uniformity(x, t=0.0), "t must be above 0, found 0.0"),
-        (lambda x: uniformity(x[:1]), "needs a shape (..., N >= 2, D), found (1, 5)"),
+        (
+            lambda x: uniformity(x[:1]),
+            "the features must have a shape (..., N, D) with N >= 2, found (1, 5)",
+        ),
         (
             lambda x: align_uniform(x[:1], x[:1], align_weight=1.0, uniform_weight=1.0),
-            "needs a shape (..., N >= 2, D), found (1, 5)",
+            "the features must have a shape (..., N, D) with N >= 2, found (1, 5)",
         ),
     ],
 )

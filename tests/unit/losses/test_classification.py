@@ -116,7 +116,10 @@ def test_one_against_rest_leaves_the_logits_alone() -> None:
     ("logits", "labels"), [((3, 1), (3,)), ((3, 4), (2,)), ((4,), (4,)), ((3, 4), (3, 1))]
 )
 def test_shapes_that_do_not_agree(logits: tuple[int, ...], labels: tuple[int, ...]) -> None:
-    text = f"needs shapes (N, C >= 2) and (N,), found {logits} and {labels}"
+    text = (
+        "logits and labels must have shapes (N, C) with C >= 2 and (N,), found "
+        f"{logits} and {labels}"
+    )
     for loss in LOSSES:
         with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
             loss(torch.zeros(logits), torch.zeros(labels, dtype=torch.int64))

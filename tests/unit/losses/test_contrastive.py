@@ -170,7 +170,7 @@ def test_tau_out_of_its_domain(tau: float) -> None:
 
 @pytest.mark.parametrize("shape", [(3, 4), (2, 0), (2,)])
 def test_shapes_that_do_not_agree(shape: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match=r"^needs shapes \(\.\.\., N\) and \(\.\.\., N, M >= 1\)"):
+    with pytest.raises(ValueError, match=r"^positives and negatives must have shapes"):
         infonce(torch.zeros(2), torch.zeros(shape), tau=0.1)
 
 

@@ -187,18 +187,21 @@ def test_stacked_cells_have_their_own_tau() -> None:
     [
         ({"tau": 0.0}, "tau must be above 0, found 0.0"),
         ({"sigma": -1.0}, "sigma must be above 0, found -1.0"),
-        ({"delta": 3.0}, "weight must be vmf without delta or exp with delta above 0, found vmf"),
+        (
+            {"delta": 3.0},
+            "weight must be 'vmf' with delta None, or 'exp' with delta above 0, found weight 'vmf'",
+        ),
         (
             {"weight": "exp"},
-            "weight must be vmf without delta or exp with delta above 0, found exp",
+            "weight must be 'vmf' with delta None, or 'exp' with delta above 0, found weight 'exp'",
         ),
         (
             {"weight": "exp", "delta": 0.0},
-            "weight must be vmf without delta or exp with delta above 0, found exp",
+            "weight must be 'vmf' with delta None, or 'exp' with delta above 0, found weight 'exp'",
         ),
         (
             {"weight": "cos"},
-            "weight must be vmf without delta or exp with delta above 0, found cos",
+            "weight must be 'vmf' with delta None, or 'exp' with delta above 0, found weight 'cos",
         ),
     ],
 )
@@ -212,6 +215,9 @@ def test_arguments_out_of_their_domain(wrong: dict[str, Any], message: str) -> N
 
 
 def test_shapes_that_do_not_agree() -> None:
-    message = "needs shapes (..., N) and (..., N, M >= 1), found (2,) and (3, 4)"
+    message = (
+        "positives and negatives must have shapes (..., N) and (..., N, M) with M >= 1, found "
+        "(2,) and (3, 4)"
+    )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         dcl(torch.zeros(2), torch.zeros(3, 4), tau=0.1)

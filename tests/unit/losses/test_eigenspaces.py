@@ -41,5 +41,5 @@ def test_a_random_matrix_is_hardly_aligned() -> None:
 def test_what_cannot_be_said() -> None:
     assert eigenspace_alignment(F * torch.nan, F).isnan()
     assert eigenspace_alignment(0 * F, F).item() == 0
-    with pytest.raises(ValueError, match=r"two equal shapes \(D, D\), found \(6, 5\) and \(6, 6\)"):
+    with pytest.raises(ValueError, match=r"the same shape \(D, D\), found \(6, 5\) and \(6, 6\)"):
         eigenspace_alignment(F[:, :5], F)

@@ -292,9 +292,11 @@ MISTAKES = {
         lacking("e", positive_gradient="w"),
     "negative_gradient must be one of softmax, online, target, variance, found w":
         lacking("e", negative_gradient="w"),
-    "balance may be None for positive predictor with negative online, found target with online":
+    "balance may be None only for positive 'predictor' with "
+            "negative 'online', found target with online":
         lacking("e", balance=None),
-    "balance may be None for positive predictor with negative online, found predictor with target":
+    "balance may be None only for positive 'predictor' with "
+            "negative 'online', found predictor with target":
         lacking("d, Eq. 26", negative_gradient="target"),
     "predictor needs correlation_DD": lacking("d, Eq. 26", correlation_DD=None),
     "predictor needs eps": lacking("d, Eq. 26", eps=None),
@@ -307,8 +309,8 @@ MISTAKES = {
     "variance needs gamma": lacking("i", gamma=None),
     "tau must be above 0, found 0.0": lacking("a", tau=0.0),
     "balance must be above 0 for negative variance, found 0.0": lacking("i", balance=0.0),
-    "needs F of shape (4, 4), found (3, 3)": lacking("e", correlation_DD=torch.eye(3)),
-    "needs samples of shape (M >= 1, 4), found (0, 4)": lacking(
+    "the matrix F must have shape (4, 4), found (3, 3)": lacking("e", correlation_DD=torch.eye(3)),
+    "the samples must have shape (M, 4) with M >= 1, found (0, 4)": lacking(
         "a", samples_MD=torch.zeros(0, 4, dtype=torch.float64)
     ),
     "F must be torch.float64 as the outputs, found torch.float32": lacking(
@@ -317,9 +319,11 @@ MISTAKES = {
     "samples must be torch.float64 as the outputs, found torch.float32": lacking(
         "a", samples_MD=torch.zeros(6, 4)
     ),
-    "needs allowed of shape (3, 6) and type torch.bool, found (3, 5) and torch.bool":
+    "the argument allowed must have shape (3, 6) and type "
+            "torch.bool, found (3, 5) and torch.bool":
         lacking("b", allowed_NM=torch.ones(3, 5, dtype=torch.bool)),
-    "needs allowed of shape (3, 6) and type torch.bool, found (3, 6) and torch.float32":
+    "the argument allowed must have shape (3, 6) and type "
+            "torch.bool, found (3, 6) and torch.float32":
         lacking("b", allowed_NM=torch.ones(3, 6)),
 }  # fmt: skip
 
@@ -331,6 +335,6 @@ def test_choices_that_lack_something(message: str) -> None:
 
 
 def test_variance_needs_two_images() -> None:
-    message = "needs two equal shapes (N >= 2, D), found (1, 4) and (1, 4)"
+    message = "both outputs must have the same shape (N, D) with N >= 2, found (1, 4) and (1, 4)"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         gradient_form(*unit_views(1), **lacking("i"))

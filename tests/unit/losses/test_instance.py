@@ -162,7 +162,7 @@ MISTAKES: dict[str, Any] = {
     "normaliser must be sampled or constant, found x": lambda p, n: ir(
         p, n, tau=0.1, kappa=1.0, normaliser=X
     ),
-    "own_entry 'if-near' needs close_NK": lambda p, n: la(
+    "own_entry 'if-near' needs the argument close_NK": lambda p, n: la(
         p, n, tau=0.1, normaliser="constant", own_entry="if-near"
     ),
     "where must be inside or outside, found x": lambda p, n: neighbour_gain(p, n, tau=0.1, where=X),

@@ -223,13 +223,13 @@ def test_outputs_that_diverged_are_no_error(name: str) -> None:
 
 X, EYE = torch.zeros(3, 2), torch.eye(2)
 MISTAKES: dict[str, Callable[[], Any]] = {
-    "needs two equal shapes (N >= 1, D), found (3, 2) and (2, 2)": lambda: cosine_distance(
-        X, X[:2]
+    "both outputs must have the same shape (N, D) with N >= 1, found (3, 2) and (2, 2)": lambda: (
+        cosine_distance(X, X[:2])
     ),
-    "needs two equal shapes (N >= 2, D), found (1, 2) and (1, 2)": lambda: vicreg(
-        X[:1], X[:1], **VICREG
+    "both outputs must have the same shape (N, D) with N >= 2, found (1, 2) and (1, 2)": lambda: (
+        vicreg(X[:1], X[:1], **VICREG)
     ),
-    "needs F of shape (2, 2), found (3, 3)": lambda: unigrad(
+    "the matrix F must have shape (2, 2), found (3, 3)": lambda: unigrad(
         X, X, correlation_DD=torch.eye(3), balance=1.0
     ),
     "F must be torch.float32 as the outputs, found torch.float64": lambda: unigrad(
@@ -238,22 +238,26 @@ MISTAKES: dict[str, Callable[[], Any]] = {
     "targets must be torch.float64 as the outputs, found torch.bfloat16": lambda: barlow_twins(
         X.double(), X.bfloat16(), balance=1.0
     ),
-    "needs features of shapes (N, D) with one D, found []": lambda: correlation(),
-    "needs features of shapes (N, D) with one D, found [(3, 2), (2, 3)]": lambda: correlation(
-        X, X.T
+    "all features must have shapes (N, D) with the same D, found []": lambda: correlation(),
+    "all features must have shapes (N, D) with the same D, found [(3, 2), (2, 3)]": lambda: (
+        correlation(X, X.T)
     ),
     "rho must be at least 0 and below 1, found 1.0": lambda: moving_average(None, EYE, 1.0),
-    "needs two equal shapes (D, D), found (1, 1) and (2, 2)": lambda: moving_average(
-        torch.eye(1), EYE, 0.5
+    "both matrices must have the same shape (D, D), found (1, 1) and (2, 2)": lambda: (
+        moving_average(torch.eye(1), EYE, 0.5)
     ),
-    "needs a shape (D, D), found (3, 2)": lambda: matrix(X, 0.3, "printed"),
+    "the matrix must have a shape (D, D), found (3, 2)": lambda: matrix(X, 0.3, "printed"),
     "eps must be at least 0, found -1.0": lambda: matrix(EYE, -1.0, "printed"),
     "form must be printed or released, found exact": lambda: matrix(EYE, 0.3, "exact"),
-    "F must have an eigenvalue above 0, found 0.0 at most": lambda: matrix(0 * EYE, 0.3, "printed"),
+    "the matrix F must have an eigenvalue above 0, but the largest is 0.0": lambda: matrix(
+        0 * EYE, 0.3, "printed"
+    ),
     "threshold must be at least 0 and below 1, found 1.0": lambda: principal_component_ratio(
         X, threshold=1.0
     ),
-    "needs a shape (N >= 1, D), found (0, 2)": lambda: principal_component_ratio(X[:0]),
+    "the features must have a shape (N, D) with N >= 1, found (0, 2)": lambda: (
+        principal_component_ratio(X[:0])
+    ),
 }
 
 

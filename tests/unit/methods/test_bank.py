@@ -183,15 +183,15 @@ def test_theorem_2_1(seed: int) -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"images": 1}, "needs images >= 2 and dim >= 1, found 1 and 6"),
-        ({"dim": 0}, "needs images >= 2 and dim >= 1, found 40 and 0"),
+        ({"images": 1}, "a bank needs images >= 2 and dim >= 1, found 1 and 6"),
+        ({"dim": 0}, "a bank needs images >= 2 and dim >= 1, found 40 and 0"),
         ({"rate": 1.0}, "rate must be at least 0 and below 1, found 1.0"),
         ({"rate": -0.1}, "rate must be at least 0 and below 1, found -0.1"),
         *(
             (
                 {"clusters": k, "clusterings": R},
-                "needs 1 to 40 clusters and clusterings >= 1, or None and 0, "
-                f"found {k} and {R}",
+                "clusters must be 1 to 40 with clusterings >= 1, or None "
+            f"with clusterings 0, found {k} and {R}",
             )
             for k, R in ((None, 1), (5, 0), (0, 1), (41, 1), (5, -1))
         ),

@@ -266,13 +266,13 @@ def test_lemma_4_4_where_its_assumption_holds(key: int) -> None:
          "to_epoch must be at least 9 (from_epoch), found 8"),
         (lambda: count(1.5, 9), "share must be 0 to 1, found 1.5"),
         (lambda: count(-0.1, 9), "share must be 0 to 1, found -0.1"),
-        (lambda: order(0), "most must be 1 to 29 (all other entries), found 0"),
-        (lambda: order(n), "most must be 1 to 29 (all other entries), found 30"),
+        (lambda: order(0), "most must be 1 to 29 (the number of other entries), found 0"),
+        (lambda: order(n), "most must be 1 to 29 (the number of other entries), found 30"),
         (lambda: draw_uniform(1, OWN, 1, which()), "n must be at least 2, found 1"),
         (lambda: draw_between(order(3), 3, 1, which(), banned_Nm=None),
-         "inner must be 0 or more and below 3 (all candidates), found 3"),
+         "inner must be 0 or more and below 3 (the number of candidates), found 3"),
         (lambda: draw_between(order(3), -1, 1, which(), banned_Nm=None),
-         "inner must be 0 or more and below 3 (all candidates), found -1"),
+         "inner must be 0 or more and below 3 (the number of candidates), found -1"),
     ],
 )  # fmt: skip
 def test_arguments_out_of_their_range(call: Callable[[], Any], message: str) -> None:

@@ -108,5 +108,7 @@ def test_memory_format_is_kept() -> None:
 @pytest.mark.parametrize("spatial", [True, False])
 def test_a_batch_that_does_not_divide(spatial: bool) -> None:
     layer, _ = grouped(spatial)
-    with pytest.raises(ValueError, match=r"^a batch of 5 does not divide into 3 bn_groups$"):
+    with pytest.raises(
+        ValueError, match=r"^a batch of 5 images cannot be divided into 3 equal bn_groups$"
+    ):
         layer(inputs(spatial, 0)[:5])

@@ -105,9 +105,9 @@ def test_linear_layers_are_uniform_as_torchs() -> None:
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"layers": -1}, "needs layers >= 0 and widths >= 1, found -1 and [6, 4]"),
-        ({"hidden_dim": None}, "needs layers >= 0 and widths >= 1, found 2 and [6, 0, 4]"),
-        ({"out_dim": 0}, "needs layers >= 0 and widths >= 1, found 2 and [6, 5, 0]"),
+        ({"layers": -1}, "a head needs layers >= 0 and widths >= 1, found -1 and [6, 4]"),
+        ({"hidden_dim": None}, "a head needs layers >= 0 and widths >= 1, found 2 and [6, 0, 4]"),
+        ({"out_dim": 0}, "a head needs layers >= 0 and widths >= 1, found 2 and [6, 5, 0]"),
     ],
 )
 def test_arguments_out_of_their_domain(change: dict[str, object], text: str) -> None:

@@ -187,5 +187,7 @@ def test_numbers_come_from_the_generator_alone() -> None:
 @pytest.mark.parametrize("layer", [nn.Conv2d(1, 1, 1), nn.PReLU()])
 def test_a_layer_without_a_rule(layer: nn.Module) -> None:
     name = type(layer).__name__
-    with pytest.raises(ValueError, match=f"^no rule for the first values of {name}$"):
+    with pytest.raises(
+        ValueError, match=f"^the encoder has no rule to initialise a layer of type {name}$"
+    ):
         initialise(nn.Sequential(layer), np.random.default_rng(0))

@@ -53,7 +53,8 @@ def test_a_seed_gives_its_first_values() -> None:
         ),
         (
             {"fixed.arch": "timm:vit_tiny_patch16_224"},
-            "arch 'timm:vit_tiny_patch16_224': no network for images of 8 pixels: ",
+            "arch 'timm:vit_tiny_patch16_224': the network cannot be "
+            "built for images of 8 pixels: ",
         ),
         (
             {"fixed.width": 8},

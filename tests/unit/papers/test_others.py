@@ -39,10 +39,10 @@ def test_a_row_leads_to_its_line_or_thread(tmp_path: Path, at: str, link: str) -
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"value": 0.615}, "rows.0.value: 0.615 looks like a fraction; expected percent"),
-        ({"value": 161.5}, "rows.0.value: 161.5; expected a number of percent"),
-        ({"value": "61.5 %"}, "rows.0.value: '61.5 %'; expected a number"),
-        ({"protocol": "q"}, "rows.0.protocol: no protocol 'q'. Allowed here: p."),
+        ({"value": 0.615}, "rows.0.value: 0.615 looks like a fraction, expected a percentage"),
+        ({"value": 161.5}, "rows.0.value: found 161.5, expected a percentage"),
+        ({"value": "61.5 %"}, "rows.0.value: found '61.5 %', expected a percentage"),
+        ({"protocol": "q"}, "rows.0.protocol: there is no protocol 'q'. Allowed here: p."),
         ({"metric": None}, "rows.0: metric is missing"),
     ],
 )

@@ -75,5 +75,5 @@ def test_an_unknown_name_is_told_with_the_near_one() -> None:
 
 
 def test_an_unknown_paper_is_told() -> None:
-    with pytest.raises(PublishedError, match=r"^no paper 'dlc'\. Did you mean 'dcl'\? "):
+    with pytest.raises(PublishedError, match=r"^there is no paper 'dlc'\. Did you mean 'dcl'\? "):
         load_paper("dlc")

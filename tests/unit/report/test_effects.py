@@ -101,11 +101,13 @@ def test_all_formats_take_the_table() -> None:
 
 def test_why_nothing_can_be_told_stands_beside_it() -> None:
     rows = of_artifact(effects("dcl-table-1", "cifar", knn), "table-1-cifar10", "knn_top1")
-    table = effects_table([replace(row, why="too little headroom") for row in rows[:2]] + rows[2:])
+    table = effects_table(
+        [replace(row, why="the headroom is too small") for row in rows[:2]] + rows[2:]
+    )
     assert table is not None
     at = table.heads.index("verdict")
     assert [row[at].text for row in table.rows[:3]] == [
-        "cannot tell: too little headroom",
-        "cannot tell: too little headroom",
+        "cannot tell: the headroom is too small",
+        "cannot tell: the headroom is too small",
         "smaller",
     ]

@@ -81,7 +81,7 @@ def test_an_archive_appears_whole(tmp_path: Path) -> None:
     export_archive(cells[:1], there, tmp_path / "out" / "x.tar", encoders=False)
     before = picture(tmp_path / "out")
     (there.folder(cells[2]).path / "summary.json").write_text("{")
-    with pytest.raises(StoreError, match=r"summary\.json: has a SHA-256 that differs from"):
+    with pytest.raises(StoreError, match=r"summary\.json: the SHA-256 of this file differs from"):
         export_archive(cells, there, tmp_path / "out" / "x.tar", encoders=False)
     assert picture(tmp_path / "out") == before
 
@@ -124,17 +124,29 @@ def test_an_archive_into_nothing_leaves_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "why"),
     [
-        ({"w": Harm()}, "holds no weights (Weights only load failed"),
-        ([torch.zeros(1)], "holds no weights (no named tensors)"),
-        ({"w": 1.0}, "holds no weights ('w' is not a tensor)"),
+        ({"w": Harm()}, "the file does not hold valid weights (Weights only load failed"),
+        ([torch.zeros(1)], "the file does not hold valid weights (no named tensors)"),
+        ({"w": 1.0}, "the file does not hold valid weights ('w' is not a tensor)"),
         (
             {"w": torch.tensor([1.0, torch.nan])},
-            "holds no weights ('w' holds numbers that are not ",
+            "the file does not hold valid weights ('w' holds numbers that are not ",
         ),
-        ({"w": torch.full((2,), torch.inf)}, "holds no weights ('w' holds numbers that are not fi"),
-        ({"w": torch.empty(2, device="meta")}, "holds no weights ('w' holds no dense numbers)"),
-        ({"w": torch.eye(2).to_sparse()}, "holds no weights ('w' holds no dense numbers)"),
-        ({"w": torch.zeros(1).expand(2**40)}, "holds no weights (tensors of more numbers than the"),
+        (
+            {"w": torch.full((2,), torch.inf)},
+            "the file does not hold valid weights ('w' holds numbers that are not fi",
+        ),
+        (
+            {"w": torch.empty(2, device="meta")},
+            "the file does not hold valid weights ('w' holds no dense numbers)",
+        ),
+        (
+            {"w": torch.eye(2).to_sparse()},
+            "the file does not hold valid weights ('w' holds no dense numbers)",
+        ),
+        (
+            {"w": torch.zeros(1).expand(2**40)},
+            "the file does not hold valid weights (tensors of more numbers than the",
+        ),
     ],
 )
 def test_an_encoder_is_weights_alone(tmp_path: Path, value: Any, why: str) -> None:
@@ -164,7 +176,9 @@ def test_an_evaluation_is_that_of_its_name(tmp_path: Path) -> None:
     del record["sha256"]
     members = put(file.name, to_json(record))(members_of(tmp_path / "x.tar"))
     write_members(tmp_path / "x.tar", members)
-    with pytest.raises(StoreError, match=r"evaluations/.*: is the evaluation .*, not that of its"):
+    with pytest.raises(
+        StoreError, match=r"evaluations/.*: the file holds evaluation .*, which does not"
+    ):
         bring_in(tmp_path / "x.tar", Store(tmp_path / "here"), check_encoder)
 
 
@@ -208,7 +222,7 @@ def test_what_is_no_part_of_a_finished_cell_is_ignored(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"version": 2}, "is of version 2; here gradient-norm has version 1"),
+        ({"version": 2}, "the cell was computed by version 2 of gradient-norm"),
         ({"tua": 1}, "tua: Extra inputs are not permitted"),
     ],
 )
@@ -270,8 +284,8 @@ def test_a_text_is_no_archive(tmp_path: Path) -> None:
     with pytest.raises(StoreError) as raised:
         bring_in(path, Store(tmp_path / "results"))
     assert str(raised.value) == (
-        f"{path}: cannot be unpacked (it is not a tar archive, or it is damaged); "
-        "`bench export SUITE --to FILE.tar` makes archives"
+        f"{path}: this file cannot be unpacked (the file is not a tar archive, or it is "
+        "damaged); archives are written by `bench export SUITE --to FILE.tar`"
     )
 
 

@@ -53,4 +53,4 @@ def test_long_edits_are_cut_and_say_so(checkout: Path, tmp_path: Path) -> None:
     (patch,) = (tmp_path / "edits").iterdir()
     text = patch.read_text()
     assert len(text) < MOST_BYTES_OF_EDITS + 100
-    assert text.splitlines()[-1].startswith("... cut here: the edits have ")
+    assert text.splitlines()[-1].startswith("... the rest is left out: all edits have ")

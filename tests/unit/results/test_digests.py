@@ -56,7 +56,7 @@ def test_a_damaged_cell_is_missing_told_and_computed_again(
     folder, _ = (fill(store, cell) for cell in cells)
     folder.summary_file.write_text(folder.summary_file.read_text().replace("0.5", "0.6"))
     assert states(store, cells) == ["missing", "done"]
-    why = f"{folder.summary_file}: has a SHA-256 that differs from digests.json"
+    why = f"{folder.summary_file}: the SHA-256 of this file differs from digests.json"
     remedy = "it counts as missing until `bench run` computes it again"
     assert capsys.readouterr().err == f"bench: warning: {why}; {remedy}\n"
     assert [cell.id for cell, _ in Results(tmp_path).finished(cells)] == [cells[1].id]
@@ -86,7 +86,7 @@ def test_a_file_is_compared_with_its_digest_once_while_it_stays(
     assert read == []
     content = folder.history_file.read_bytes()
     write_whole(folder.history_file, content.replace(b"0.5", b"0.6"))
-    with pytest.raises(Damaged, match=r"history\.jsonl: has a SHA-256 that differs"):
+    with pytest.raises(Damaged, match=r"history\.jsonl: the SHA-256 of this file differs"):
         check_files(folder.path)
     assert read == ["history.jsonl"]
 
@@ -100,7 +100,7 @@ def test_exchanged_folders_and_summaries_are_no_evidence(tmp_path: Path) -> None
         other.rename(one)
         (tmp_path / "x" / "kept").rename(other)
     assert Results(tmp_path).finished(cells) == []
-    assert damage_of(CellFolder(a)) == f"{a}/digests.json: is of folder '{b.name}'"
+    assert damage_of(CellFolder(a)) == f"{a}/digests.json: this record belongs to folder '{b.name}'"
 
 
 @pytest.mark.parametrize("name", ["history.jsonl", "arrays.npz", "cell.json"])
@@ -109,13 +109,13 @@ def test_a_file_that_is_gone_or_was_added_is_found(tmp_path: Path, name: str) ->
     gone, added = (fill(store, cell, arrays=(1.0,)).path for cell in cells)
     content = (gone / name).read_bytes()
     (gone / name).unlink()
-    with pytest.raises(Damaged, match=rf"{name}: is missing, but digests\.json names it"):
+    with pytest.raises(Damaged, match=rf"{name}: this file is missing, but digests\.json lists it"):
         check_files(gone)
     (added / name).unlink()
     store.folder(cells[1]).finish({"gradient_norm": 0.5}, {}, {"wall_s": 1.0})
     assert check_files(added)
     (added / name).write_bytes(content)
-    with pytest.raises(Damaged, match=rf"{name}: is not named in digests\.json"):
+    with pytest.raises(Damaged, match=rf"{name}: this file is not listed in digests\.json"):
         check_files(added)
 
 
@@ -196,7 +196,7 @@ def test_archives_carry_digests_and_are_checked_by_them(tmp_path: Path) -> None:
     ]
     write_members(tmp_path / "y.tar", changed)
     with pytest.raises(
-        StoreError, match=r"summary\.json: has a SHA-256 that differs from digests\.json"
+        StoreError, match=r"summary\.json: the SHA-256 of this file differs from digests\.json"
     ):
         bring_in(tmp_path / "y.tar", Store(tmp_path / "here"))
 
@@ -248,7 +248,9 @@ WRONG = {
 
 @pytest.mark.parametrize("digests", [True, False])
 @pytest.mark.parametrize("name", ["summary.json", "provenance.json"])
-@pytest.mark.parametrize("wrong", [*WRONG, "pipe", "device", "folder", "link to nothing"])
+@pytest.mark.parametrize(
+    "wrong", [*WRONG, "pipe", "device", "folder", "link whose target does not exist"]
+)
 def test_a_file_of_another_kind_is_one_line_and_the_cell_missing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], wrong: str, name: str, digests: bool
 ) -> None:
@@ -265,7 +267,7 @@ def test_a_file_of_another_kind_is_one_line_and_the_cell_missing(
         path.symlink_to("/dev/zero" if wrong == "device" else "nowhere")
     if not digests:
         path.with_name("digests.json").unlink()
-    gone = wrong == "link to nothing" and name == "summary.json"
+    gone = wrong == "link whose target does not exist" and name == "summary.json"
     for look in (lambda: states(store, cells), lambda: Results(tmp_path).finished(cells)):
         forget_warnings()
         look()

@@ -108,7 +108,10 @@ def test_a_claim_on_what_was_finished_meanwhile_computes_nothing_and_says_so(
     monkeypatch.setattr(CellFolder, "is_done", property(lambda _: next(looks)))
     assert folder.claim(None, Owner.me(), "x") is None
     ended = [(a.state, a.record["message"]) for a in all_attempts(folder.attempts)]
-    assert ended == [("done", None), ("interrupted", "another process had finished it")]
+    assert ended == [
+        ("done", None),
+        ("interrupted", "a different process has finished this cell"),
+    ]
 
 
 def test_a_claim_that_was_taken_over_is_left_alone(

@@ -311,12 +311,13 @@ def test_cells_of_other_code_are_left_out_and_damaged_ones_refused(tmp_path: Pat
     merged = take(there, here)
     assert (merged.added, len(merged.left_out)) == (2, 1)
     assert merged.left_out[0]["why"] == (
-        f"gradient-norm/{cells[0].id}/cell.json: is of version 2; here gradient-norm has version 1"
+        f"gradient-norm/{cells[0].id}/cell.json: the cell was computed by version 2 "
+        "of gradient-norm, but this code has version 1"
     )
     summary = there.folder(cells[1]).summary_file
     summary.write_text("{")
-    with pytest.raises(StoreError, match=r"summary\.json: has a SHA-256 that differs from"):
+    with pytest.raises(StoreError, match=r"summary\.json: the SHA-256 of this file differs from"):
         take(there, Store(tmp_path / "new"))
     assert not (tmp_path / "new").exists()
-    with pytest.raises(StoreError, match="nowhere: no such results folder"):
+    with pytest.raises(StoreError, match="nowhere: this results folder does not exist"):
         merge([MergedFolder(tmp_path / "nowhere")], here, no_encoder)

@@ -38,7 +38,11 @@ def test_the_life_of_a_cell(tmp_path: Path) -> None:
         assert states(store, cells) == ["done", "running", "failed", "queued", "queued", "missing"]
     assert states(store, cells) == ["done", "running", "failed", "missing", "missing", "missing"]
     told = store.states(cells)[2]
-    assert (told.reason, told.message, told.attempts) == ("diverged", "step 3: loss is nan", 1)
+    assert (told.reason, told.message, told.attempts) == (
+        "diverged",
+        "step 3: loss is nan",
+        1,
+    )
 
 
 def test_a_retried_failure_waits_in_the_queue(tmp_path: Path) -> None:
@@ -123,7 +127,7 @@ def test_write_new_does_not_overwrite(tmp_path: Path) -> None:
 
 def test_torn_json_is_told(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{")
-    with pytest.raises(StoreError, match=r"x\.json: cannot be read"):
+    with pytest.raises(StoreError, match=r"x\.json: the file cannot be read"):
         read_json(tmp_path / "x.json")
 
 
@@ -138,7 +142,9 @@ def test_a_file_system_without_hard_links(tmp_path: Path, monkeypatch: pytest.Mo
         raise OSError(errno.EPERM, os.strerror(errno.EPERM), str(source), None, str(target))
 
     monkeypatch.setattr(os, "link", refuse)
-    with pytest.raises(StoreError, match=r"has no hard links.* choose a folder on a disk"):
+    with pytest.raises(
+        StoreError, match=r"does not support hard links.* choose a folder on a disk"
+    ):
         Store(tmp_path).check_writable()
     assert os.listdir(tmp_path) == []
 
@@ -169,7 +175,7 @@ def test_an_export_reads_back_as_the_folders_do(tmp_path: Path) -> None:
 
 def test_a_foreign_csv_is_told(tmp_path: Path) -> None:
     (tmp_path / "gradient-norm.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(StoreError, match="has no column 'cell'; it is not an exported table"):
+    with pytest.raises(StoreError, match="has no column 'cell', so it is not an exported table"):
         Results(tmp_path).find(make_cells(1)[0])
 
 

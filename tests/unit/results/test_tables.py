@@ -66,10 +66,12 @@ def test_a_torn_file_of_arrays_is_told(tmp_path: Path) -> None:
     found = Results(tmp_path / "out").find(cell)
     assert found is not None
     assert found.metrics == {"loss": 0.5}
-    with pytest.raises(StoreError, match=r"pretrain\.arrays\.npz: has a SHA-256 that differs from"):
+    with pytest.raises(
+        StoreError, match=r"pretrain\.arrays\.npz: the SHA-256 of this file differs from"
+    ):
         _ = found.arrays
     (tmp_path / "out" / "digests.json").unlink()
-    with pytest.raises(StoreError, match=r"pretrain\.arrays\.npz: cannot be read"):
+    with pytest.raises(StoreError, match=r"pretrain\.arrays\.npz: the file cannot be read"):
         _ = found.arrays
 
 
@@ -233,7 +235,8 @@ def test_an_export_is_the_same_bytes_and_a_flipped_bit_of_it_is_found(tmp_path: 
         for _ in range(10):
             content = flip(path, rng)
             assert inspect(tmp_path / "out").faults == [
-                f"{path}: has a SHA-256 that differs from digests.json; export it again"
+                f"{path}: the SHA-256 of this file differs from digests.json; export the "
+                "table again"
             ]
             path.write_bytes(content)
 
@@ -244,7 +247,7 @@ def test_two_tables_that_disagree_are_told(tmp_path: Path) -> None:
         store = Store(tmp_path / suite)
         finish(store, cell, value)
         export_cells([cell], store, out, suite=suite)
-    told = f"other metrics of cell {cell.id}; export both suites again"
+    told = f"have different metrics for cell {cell.id}; export both suites again"
     files = f"{out}/pretrain.a.csv.gz and {out}/pretrain.b.csv.gz"
     with pytest.raises(StoreError) as fault:
         Results(out).find(cell)
@@ -273,7 +276,9 @@ def test_a_cell_that_diverged_travels_with_an_export(tmp_path: Path) -> None:
     there = Results(out)
     done = there.finished(cells)
     assert there.failed(cells, done) == [(diverged, "diverged")]
-    assert [kept.unfit for _, kept in done] == ["diverged 1 of 3, the rest is a selection"] * 2
+    assert [kept.unfit for _, kept in done] == [
+        "diverged 1 of 3, so the remaining cells are a biased selection"
+    ] * 2
     states = Store(tmp_path / "new", have=[out]).states(cells)
     assert [(state.state, state.message) for state in states[2:]] == [
         (State.FAILED, "step 7: loss is nan"),
@@ -380,7 +385,7 @@ def test_an_exported_file_that_is_gone_is_reported(
     for path in table_files(out):
         content = path.read_bytes()
         path.unlink()
-        why = f"{path}: is missing, but digests.json names it"
+        why = f"{path}: this file is missing, but digests.json lists it"
         assert inspect(out).faults == [f"{why}; export it again"]
         if path.name == "pretrain.csv.gz":
             assert Results(out).finished(cells) == []
@@ -397,7 +402,7 @@ def test_an_exported_file_that_is_gone_is_reported(
         (lambda rows: [rows[0], rows[1], rows[1]], "has cell {0} twice"),
         (
             lambda rows: [rows[0], rows[1][:1] + rows[2][1:], rows[2][:1] + rows[1][1:]],
-            "cell {0}: its settings are those of cell {1}",
+            "cell {0}: the settings in this row belong to cell {1}",
         ),
         (lambda rows: [[*row, row[1]] for row in rows], "has column experiment twice"),
         (lambda rows: rows[:0], "has no column 'cell'; it is not an exported table"),

@@ -72,7 +72,8 @@ def test_a_baseline_that_is_none_is_told(workspace: Workspace) -> None:
     with pytest.raises(SuiteError) as caught:
         cells_of(write(workspace, LABELS), where={"baseline": ["rw"]})
     assert str(caught.value) == (
-        "--where baseline: found 'rw'. Did you mean 'raw'? Allowed here: raw, untrained, labels."
+        "--where baseline: there is no baseline 'rw'. Did you mean 'raw'? Allowed "
+        "here: raw, untrained, labels."
     )
 
 

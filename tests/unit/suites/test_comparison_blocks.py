@@ -86,22 +86,25 @@ NO_METRIC = (
     "mi_lower_bound_std."
 )
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
-    "no artifact": ({"metric": "mi_lower_bound"}, ": artifact, artifacts: exactly one is needed."),
+    "no artifact": (
+        {"metric": "mi_lower_bound"},
+        ": artifact, artifacts: exactly one of these keys is needed.",
+    ),
     "artifacts twice": (
         TABLE_9 | {"artifacts": {"table-9": {}}},
-        ": artifact, artifacts: exactly one is needed.",
+        ": artifact, artifacts: exactly one of these keys is needed.",
     ),
     "no metric": (
         {"artifact": "table-9"},
-        ": metric, metrics, cases.N.metric: exactly one is needed.",
+        ": metric, metrics, cases.N.metric: exactly one of these keys is needed.",
     ),
     "metrics twice": (
         TABLE_9 | {"metrics": ["mi_lower_bound"]},
-        ": metric, metrics, cases.N.metric: exactly one is needed.",
+        ": metric, metrics, cases.N.metric: exactly one of these keys is needed.",
     ),
     "a metric of a case too": (
         TABLE_9 | {"cases": [{"metric": "mi_lower_bound"}]},
-        ": metric, metrics, cases.N.metric: exactly one is needed.",
+        ": metric, metrics, cases.N.metric: exactly one of these keys is needed.",
     ),
     "a case without a metric": (
         {"artifact": "table-9", "cases": [{"metric": "mi_lower_bound"}, {"rows": {"K": 8}}]},
@@ -109,11 +112,11 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "readings twice": (
         {"artifact": "table-9", "metrics": {"mi_lower_bound": "x"}, "reading": "y"},
-        ": reading: is given under metrics too; keep one of them.",
+        ": reading: the key is given under metrics too; remove one of the two.",
     ),
     "two reductions": (
         TABLE_9 | {"argmax": "K", "cases": [{"gain_over": {"K": 8}}]},
-        ": argmax, std_over, gain_over: at most one of them.",
+        ": argmax, std_over, gain_over: at most one of these keys may be given.",
     ),
     "an unknown key of a case": (
         TABLE_9 | {"cases": [{"rowss": {"K": 8}}]},
@@ -158,12 +161,13 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a baseline that no printed row has": (
         TABLE_9 | {"baseline": {"loss": "infonc", "alpha": None}},
-        ".baseline.loss: no printed row of table-9 differs from another one in having "
-        "loss = infonc, alpha = null instead",
+        ".baseline.loss: table-9 has no published row with loss = infonc, alpha = null whose other "
+        "settings match a different row, so it cannot be a baseline",
     ),
     "a baseline of what is a gain already": (
         TABLE_9 | {"gain_over": {"K": 8}, "cases": [{"baseline": {"loss": "infonce"}}]},
-        ": gain_over, baseline: a printed gain is an effect already.",
+        ": gain_over, baseline: only one of these keys may be given, because a "
+        "published gain is already an effect.",
     ),
     "a baseline of a reduction": (
         TABLE_9 | {"argmax": "K", "baseline": {"loss": "infonce"}},

@@ -18,27 +18,27 @@ PLAIN: dict[str, Any] = {
 MISTAKES = {
     "lines told apart twice": (
         {"figures.0.series": [{"label": "all"}]},
-        "figures.0: by and series exclude each other.",
+        "figures.0: by and series cannot be given together.",
     ),
     "panels of two kinds": (
         {"figures.0.beside": [QUANTITY]},
-        "figures.0: beside and panels exclude each other.",
+        "figures.0: beside and panels cannot be given together.",
     ),
     "a twin of several lines": (
         PLAIN | {"figures.0.by": "loss", "figures.0.twin": QUANTITY},
-        "figures.0: twin and lines of its own exclude each other.",
+        "figures.0: twin and lines of its own cannot be given together.",
     ),
     "a twin of several panels": (
         PLAIN | {"figures.0.panels": "loss", "figures.0.twin": QUANTITY},
-        "figures.0: twin and other panels exclude each other.",
+        "figures.0: twin and other panels cannot be given together.",
     ),
     "printed values of a history": (
         {"figures.0.draw": "history", "figures.0.reference": REMOVED},
-        "figures.0: artifact: belongs to draw: lines, not to 'history'.",
+        "figures.0: artifact: the key can be used only with draw: lines, not with 'history'.",
     ),
     "noise of lines": (
         {"figures.0.noise": "K"},
-        "figures.0: noise: belongs to draw: scatter, not to 'lines'.",
+        "figures.0: noise: the key can be used only with draw: scatter, not with 'lines'.",
     ),
     "an unknown setting among several": (
         {"figures.0.by": ["loss", "alhpa"]},

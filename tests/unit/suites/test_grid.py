@@ -180,7 +180,7 @@ def test_a_long_axis_costs_in_proportion() -> None:
                 "exclude": [{"mi_true": [1 + i for i in range(count)]}],
             }
         )
-        with pytest.raises(SuiteError, match="--where and exclude leave no cell"):
+        with pytest.raises(SuiteError, match="no cell remains after --where and exclude"):
             expand(suite, "paper", Path("x.yaml"), seeds=range(3))
 
         def whole() -> None:

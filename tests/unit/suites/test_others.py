@@ -32,10 +32,10 @@ def test_every_name_is_known(path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"method": "simclear"}, "rows.0: no method 'simclear'. Did you mean 'simclr'"),
-        ({"metric": "linear"}, "rows.0: no metric 'linear'. Did you mean 'linear_top1'"),
-        ({"loss": "dlc"}, "rows.0: no loss 'dlc'. Did you mean 'dcl'"),
-        ({"batchsize": 3}, "rows.0: no setting 'batchsize'. Did you mean 'batch_size'"),
+        ({"method": "simclear"}, "rows.0: there is no method 'simclear'. Did you mean 'simclr'"),
+        ({"metric": "linear"}, "rows.0: there is no metric 'linear'. Did you mean 'linear_top1'"),
+        ({"loss": "dlc"}, "rows.0: there is no loss 'dlc'. Did you mean 'dcl'"),
+        ({"batchsize": 3}, "rows.0: there is no setting 'batchsize'. Did you mean 'batch_size'"),
     ],
 )
 def test_an_unknown_name_is_one_line(tmp_path: Path, changes: dict[str, Any], told: str) -> None:

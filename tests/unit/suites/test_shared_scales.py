@@ -124,7 +124,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], Any, str]] = {
     "no such shared scale": (
         {"like": "quik"},
         None,
-        "suites/small.yaml: scales.tiny.like: no shared scale 'quik'. "
+        "suites/small.yaml: scales.tiny.like: there is no shared scale 'quik'. "
         f"{choices('quik', [*shipped_scales(), 'quick'])}\n",
     ),
     "like, misspelt": (
@@ -137,14 +137,14 @@ MISTAKES: dict[str, tuple[dict[str, Any], Any, str]] = {
     "nothing to be like, and not whole": (
         {"fixed": {"steps": 1}},
         None,
-        "suites/small.yaml: scales.tiny: what and protocol missing; give both, or name a shared "
-        "scale under like.\n",
+        "suites/small.yaml: scales.tiny: the scale lacks what and "
+        "protocol; give both, or name a shared scale under like.\n",
     ),
     "half of it": (
         {"what": "tiny"},
         None,
-        "suites/small.yaml: scales.tiny: protocol missing; give it, or name a shared scale under "
-        "like.\n",
+        "suites/small.yaml: scales.tiny: the scale lacks protocol; "
+        "give this key, or name a shared scale under like.\n",
     ),
     "a value that the cells refuse": (
         {"like": "quick"},
@@ -183,19 +183,19 @@ MISTAKES: dict[str, tuple[dict[str, Any], Any, str]] = {
     "a shared scale like none": (
         {"like": "quick"},
         {"quick": {"like": "digts"}},
-        "suites/scales/own.yaml: quick.like: no shared scale 'digts'. "
+        "suites/scales/own.yaml: quick.like: there is no shared scale 'digts'. "
         f"{choices('digts', list(shipped_scales()))}\n",
     ),
     "a shared scale that is not whole": (
         {"like": "quick"},
         {"quick": {"what": "a few steps"}},
-        "suites/scales/own.yaml: quick: protocol missing; give it, or name a shared scale under "
-        "like.\n",
+        "suites/scales/own.yaml: quick: the scale lacks protocol; "
+        "give this key, or name a shared scale under like.\n",
     ),
     "two of a name": (
         {"like": "digits"},
         {"digits": QUICK},
-        "suites/scales/own.yaml: digits: there is a shared scale of that name already\n",
+        "suites/scales/own.yaml: digits: a shared scale of this name already exists\n",
     ),
     "no mapping": (
         {"like": "quick"},

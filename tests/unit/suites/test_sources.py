@@ -92,11 +92,11 @@ MISTAKES: dict[str, tuple[Any, str]] = {
     ),
     "no reason": (
         {"ours": 0.1, "source": "S", "code": 0.2},
-        "f: not the code's value; the key 'why' is missing",
+        "f: our value differs from the value of the code, so the key 'why' must give the reason",
     ),
     "nothing to explain": (
         {"ours": 0.1, "source": "S", "code": 0.1, "why": "W"},
-        "f.why: our value is the stated one; leave 'why' out",
+        "f.why: our value equals the stated value, so leave 'why' out",
     ),
     "no source": ({"ours": 0.1}, "f: source is missing."),
     "source no text": ({"ours": 0.1, "source": 3}, "f.source: found 3, expected text"),

@@ -315,7 +315,8 @@ def test_closure_is_evaluated_with_gradients() -> None:
     [
         (
             {"momentum": 1.0},
-            "needs lr >= 0, 0 <= momentum < 1 and weight_decay >= 0, found 0.5, 1.0 and 0.01",
+            "the optimizer needs lr >= 0, 0 <= momentum < 1 and weight_decay >= 0, "
+            "found 0.5, 1.0 and 0.01",
         ),
         ({"lars_trust": 0.0}, "trust must be above 0, found 0.0"),
     ],

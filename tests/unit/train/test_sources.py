@@ -67,11 +67,11 @@ def test_a_share_of_the_images_is_the_same_for_every_seed() -> None:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"train_images": 1348}, "train_images 1348: there are 1347"),
-        ({"train_images": 8}, "a step takes N = 16 images, but there are 8"),
+        ({"train_images": 1348}, "train_images is 1348, but there are only 1347 training images"),
+        ({"train_images": 8}, "a step needs N = 16 images, but there are only 8 training images"),
         (
             {"pretrain_on": "train+unlabeled"},
-            "digits has no unlabelled images: pretrain_on must be train",
+            "digits has no unlabelled images, so pretrain_on must be 'train'",
         ),
     ],
 )
@@ -266,6 +266,6 @@ def test_lab_images_are_the_rgb_ones_in_lab(imagenet100: Path) -> None:
 
 
 def test_what_a_set_does_not_have_is_told() -> None:
-    told = "views: local_size is needed with local views and with no others, 'simclr' has none"
+    told = "local_size must be null, because views 'simclr' do not have local views"
     with pytest.raises(DataFailure, match=f"^{told}$"):
         open_source(cell_with(views="simclr", local_size=4), Path(), "cpu")

@@ -30,5 +30,5 @@ def test_later_the_first_one_is_told(device: str, value: float) -> None:
             losses.check()
         losses.add(step, torch.tensor(loss, device=device))
     for _ in range(2):
-        with pytest.raises(Diverged, match=rf"^step 3: loss is {value}$"):
+        with pytest.raises(Diverged, match=f"^step 3: loss is {value}$"):
             losses.check()

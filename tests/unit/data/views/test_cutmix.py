@@ -89,6 +89,6 @@ def test_an_empty_box_and_one_of_the_whole_image() -> None:
 
 @pytest.mark.parametrize("shape", [(3, 3, 4, 4), (2, 3, 4, 5), (2, 4, 4)])
 def test_images_that_were_not_drawn_for(shape: tuple[int, ...]) -> None:
-    told = f"needs (2, C, S, S), found {shape}"
+    told = f"the images must have shape (2, C, S, S), found {shape}"
     with pytest.raises(ValueError, match=f"^{re.escape(told)}$"):
         cutmix(torch.zeros(shape), draw_cutmix(rng(), 2, 4))
