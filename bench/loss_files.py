@@ -291,7 +291,9 @@ def _check_names(
                     "take it only as an argument"
                 )
             if name in declared.parameters and key == "learned":
-                raise SuiteError(f"{place}: the name is also a parameter; remove one of the two")
+                raise SuiteError(
+                    f"{place}: a parameter of the loss has the same name; rename one of them"
+                )
     for name, learned in declared.learned.items():
         known = [k for k, parameter in declared.parameters.items() if parameter.type == "int"]
         for size in learned.shape:

@@ -330,8 +330,8 @@ def _corrected(checks: list[Judged]) -> list[Judged]:
 
 def _at_scale(judged: Judged) -> Judged:
     """Return the check, not seen where it fails at a reduced scale."""
-    reduced = judged.evidence in (EvidenceKind.IMAGES_REDUCED, EvidenceKind.TOYS_REDUCED)
-    if judged.verdict != ClaimVerdict.FAILS or not reduced:
+    is_reduced = judged.evidence is not None and judged.evidence.is_reduced
+    if judged.verdict != ClaimVerdict.FAILS or not is_reduced:
         return judged
     return replace(judged, verdict=ClaimVerdict.NOT_SEEN)
 

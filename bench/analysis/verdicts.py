@@ -53,6 +53,11 @@ class EvidenceKind(StrEnum):
     TOYS_REDUCED = "toy experiments at a reduced scale"
     IDENTITIES = "identities and theorems"
 
+    @property
+    def is_reduced(self) -> bool:
+        """Whether the cells are smaller than published."""
+        return self in (self.IMAGES_REDUCED, self.SPEECH_REDUCED, self.TOYS_REDUCED)
+
 
 IDENTITY = ("identity",)
 SPEECH = ("speech", "speech-baseline")

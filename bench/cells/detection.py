@@ -145,13 +145,13 @@ class Detection(TransferCell):
         length = self.detect_epochs or self.detect_steps or 0
         if self.drops and self.drops[-1] >= length:
             raise ValueError(
-                f"detect_drops is {self.detect_drops}, but every drop must come before the "
-                f"training ends at {length}"
+                f"detect_drops is {self.detect_drops}, but every drop of the "
+                f"learning rate must come before the training ends at {length}"
             )
         if self.detect_steps is not None and self.detect_warmup_steps > self.detect_steps:
             raise ValueError(
-                f"detect_warmup_steps is {self.detect_warmup_steps}, more than all steps of "
-                "the training"
+                f"detect_warmup_steps is {self.detect_warmup_steps}, above "
+                f"detect_steps = {self.detect_steps}"
             )
         return self
 

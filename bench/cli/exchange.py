@@ -52,7 +52,9 @@ def export(
     histories: Annotated[
         bool,
         typer.Option(
-            "--histories", help="For tables: whole histories, not only what figures read."
+            "--histories",
+            help="Export all training histories in full. Without this option, tables of histories "
+            "contain only the metrics that figures use.",
         ),
     ] = False,
     form: Annotated[

@@ -210,7 +210,7 @@ def _limited(chosen: Sequence[Selection], prediction: Prediction, limit_hours: f
     except LaunchError as error:
         raise LaunchError(
             f"--limit-gpu-hours: {error}; `{chosen[0].whole.command('plan')} --probe` "
-            "times a few steps, so that it can be predicted"
+            "times a few steps, so that the hours can be predicted"
         ) from None
     kept = choice.cells | {e.cell.id for e in prediction.estimates if e.source == "done"}
     possible = Counter(needed.name for needed in claims if needed.cells)

@@ -124,7 +124,9 @@ def normaliser(train_nD: Tensor, how: str) -> Callable[[Tensor], Tensor]:
         return lambda x_BD: (x_BD - mean) / std
     if how == "none":
         return lambda x_BD: x_BD
-    raise ValueError(f"features can be normalised by none, l2 or standardise, found {how!r}")
+    raise ValueError(
+        f"the normalisation of features must be none, l2 or standardise, found {how!r}"
+    )
 
 
 IMAGES_A_BLOCK = 4096  # whose distances to all classes are held at once

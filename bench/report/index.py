@@ -174,6 +174,7 @@ def _measured_words(evidence: Sequence[dict[str, Any]]) -> str:
     """Return what was measured here below the papers' scale, in words; empty for nothing."""
     words = {
         Kind.IMAGES_REDUCED: "small networks on small images ({} claims tested)",
+        Kind.SPEECH_REDUCED: "small networks on spoken digits",
         Kind.TOYS: "toy experiments",
         Kind.IDENTITIES: "identities",
     }

@@ -132,7 +132,7 @@ def test_filters(
 
 def test_no_claim_that_matches_is_said_in_whole_sentences(measured: Workspace) -> None:
     assert measured.call("claims", "--search", "temperatures").out == (
-        "\nNo claim matches these filters; `bench claims` lists all claims that have results.\n"
+        "\nNo claim matches these filters; `bench claims` lists all claims that have\nresults.\n"
     )
 
 
@@ -158,7 +158,7 @@ def test_nothing_tested_is_status_3(workspace: Workspace) -> None:
     workspace.suite(changed(SUITE, {"claims": {}}))
     untested = (
         "No results in this folder test any of these claims; `bench run SUITE` "
-        "computes the cells of a suite.\n"
+        "computes\nthe cells of a suite.\n"
     )
     assert workspace.call("claims").out.endswith(untested)
     path = workspace.root / "suites" / "small.yaml"
@@ -177,7 +177,8 @@ def test_checks_of_settings_that_a_scale_does_not_have_are_counted(measured: Wor
     told = measured.call("claims", "small").out
     assert told.count("change over K") == 1
     assert told.endswith(
-        "    2 more checks cannot be done here, because no cell of this scale has the settings\n"
+        "    2 more checks cannot be done here, because no cell of this scale has the\n"
+        "    settings\n"
     )
     assert len(measured.call("claims", "small", "--json").json) == 3
 
@@ -186,5 +187,6 @@ def test_a_check_without_cells_says_what_it_would_look_at(workspace: Workspace) 
     (workspace.root / "results").mkdir()
     told = workspace.call("claims", "small").out
     assert told.endswith(
-        "    MI bound, change over K at eqco, alpha 512: no seed has all of its cells\n    done\n"
+        "    MI bound, change over K at eqco, alpha 512: no seed has finished all cells\n"
+        "    of one side of the check\n"
     )

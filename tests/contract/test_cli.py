@@ -473,7 +473,7 @@ def test_a_suite_whose_protocol_is_not_what_it_says_is_not_even_planned(
     assert (answer.status, answer.err) == (
         2,
         "bench: small: scales.tiny.protocol: declared 'published', "
-        "but hidden_units is 32, and the paper states 256\n",
+        "but hidden_units = 32, published 256\n",
     )
 
 
@@ -489,7 +489,7 @@ def test_every_scale_of_the_file_is_held_against_its_protocol(
         2,
         "",
         "bench: small: scales.long.protocol: declared 'published', "
-        "but hidden_units is 32, and the paper states 256\n",
+        "but hidden_units = 32, published 256\n",
     )
     assert workspace.attempts() == []
 
@@ -764,7 +764,7 @@ def test_an_empty_word_is_not_the_current_folder(
 
 
 def test_an_empty_folder_in_python_is_a_mistake_too() -> None:
-    with pytest.raises(BenchError, match="results '': expected the path of a folder"):
+    with pytest.raises(BenchError, match="results '': the path of a folder is missing"):
         workspace_of(results="")
 
 

@@ -69,7 +69,7 @@ def test_what_was_measured_on_other_data_is_listed_once_without_a_verdict(
     text = digits.call("compare", NAME, "--effects").out
     assert (
         "Effects measured on a data set other than that of the "
-        "published numbers; they have no verdict\n" in text
+        "published numbers; they\nhave no verdict\n" in text
     )
     assert "dcl/table-1-cifar10: effect" not in text
 

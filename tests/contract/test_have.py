@@ -112,7 +112,8 @@ def test_what_a_missing_table_means_is_said(workspace: Workspace, file: str, exp
     (tables / file).unlink(missing_ok=True)
     answer = workspace.call("--results", "tables", "status", "small")
     assert answer.err == (
-        f"bench: warning: tables/{file}: is missing, but digests.json names it; {expected}"
+        f"bench: warning: tables/{file}: this file is missing, but digests.json lists it; "
+        f"{expected}"
     )
 
 
@@ -120,7 +121,8 @@ def test_an_empty_file_is_no_table(workspace: Workspace) -> None:
     (workspace.root / "tables").mkdir()
     (workspace.root / "tables" / "gaussian-mi.csv").touch()
     assert workspace.call("--results", "tables", "status", "small").err == (
-        "bench: tables/gaussian-mi.csv: has no column 'cell'; it is not an exported table\n"
+        "bench: tables/gaussian-mi.csv: the file has no column 'cell', so it is not an exported "
+        "table\n"
     )
 
 
@@ -153,7 +155,10 @@ def test_doctor_counts_the_tables_that_no_digest_covers(workspace: Workspace) ->
     assert workspace.call(*RUN, "--where", "mi_true=2").status == 0
     assert workspace.call("export", "small", "--to", "tables").status == 0
     sound = workspace.call("--results", "tables", "doctor", "--json")
-    assert "; 2 files of exported tables, as digests.json" in _cells_detail(sound.json)
+    assert (
+        "; 2 files of exported tables, all with the digests recorded in digests.json"
+        in _cells_detail(sound.json)
+    )
     (workspace.root / "tables" / "own.csv").write_text("cell\n", "utf-8")
     answer = workspace.call("--results", "tables", "doctor", "--json")
     assert answer.status == sound.status

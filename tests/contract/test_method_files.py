@@ -179,7 +179,7 @@ SEEN = {
         YAML.replace("[teacher_entropy]", "teacher_entropy"),
     ),
     "like itself": Mistake(
-        f"{AT}.yaml: tiny-dino.like: no method 'tiny-dino' before. ",
+        f"{AT}.yaml: tiny-dino.like: no method 'tiny-dino' is defined before this one. ",
         YAML.replace("like: simclr", "like: tiny-dino"),
     ),
     "a function in place of the class": Mistake(

@@ -177,11 +177,12 @@ def test_what_one_states_of_a_method_of_ones_own_is_no_papers(workspace: Workspa
 MISTAKES = {
     "two of a name": (
         "simclr: {what: x, coordinates: {}}",
-        "simclr: a method of this name already exists; choose a different name",
+        "simclr: a method of this name already exists",
     ),
     "like nothing": (
         "own: {what: x, like: simclrr, coordinates: {}}",
-        "own.like: no method 'simclrr' before. Did you mean 'simclr'? Allowed here: simclr, ",
+        "own.like: no method 'simclrr' is defined before this one. Did you mean 'simclr'? "
+        "Allowed here: simclr, ",
     ),
     "no source": (
         "own: {what: x, like: simclr, coordinates: {tau: [0.1]}}",

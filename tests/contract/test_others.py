@@ -34,7 +34,7 @@ def test_the_manuals_source_is_checked_row_by_row(workspace: Workspace, value: s
             "rows.0: there is no method 'simclear'. Did you mean",
         ),
         ("linear_top1", "linear", "rows.0: there is no metric 'linear'. Did you mean"),
-        ("tau: 0.07", "temperature: 0.07", "rows.0: no setting 'temperature'."),
+        ("tau: 0.07", "temperature: 0.07", "rows.0: there is no setting 'temperature'."),
     ],
 )
 def test_an_unknown_name_in_a_source_is_one_line(

@@ -116,7 +116,7 @@ SEEN = {
         f"{YAML}learned: {{slope_D: {{shape: [dim]}}}}\n",
     ),
     "a parameter that is learned too": Mistake(
-        f"{AT}.yaml: learned.margin: the name is also a parameter; remove one of the two",
+        f"{AT}.yaml: learned.margin: a parameter of the loss has the same name; rename one of them",
         f"{YAML}learned: {{margin: 1}}\n",
     ),
     "a state that nothing makes": Mistake(

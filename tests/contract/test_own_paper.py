@@ -89,7 +89,7 @@ MISTAKES = [
     ('"1807.03748"', "1807.03748", "6: paper.arxiv: found 1807.03748, expected text."),
     ("  id: cpc ", "  id: 7 ", "2: paper.id: found 7, expected text."),
     ("value: 48.7", "value: 48.7 %", "19: artifacts.1.rows.0.value: found '48.7 %', expected a "),
-    ("value: 48.7", "value: yes", "19: artifacts.1.rows.0.value: found True, expected a number."),
+    ("value: 48.7", "value: yes", "19: artifacts.1.rows.0.value: found 'yes', expected a number."),
     (
         "value: 48.7",
         "value: 48.7, std: -0.1",
@@ -186,7 +186,11 @@ MISTAKES = [
         f"{FACTS}\n    cases: [{{when: {{lss: dcl}}, stated: {{tau: 1}}}}]",
         "26: protocols.0.cases.0.when.lss: no cell has this setting. Did you mean 'loss'",
     ),
-    (FACTS, f"{FACTS}\n    includes: [bond]", "26: protocols.0.includes.0: no protocol 'bond'."),
+    (
+        FACTS,
+        f"{FACTS}\n    includes: [bond]",
+        "26: protocols.0.includes.0: the paper has no protocol 'bond'.",
+    ),
     (FACTS, f"{FACTS}\n    includes: [bound]", "22: protocols: includes: bound includes bound."),
     ("    claim: ", "    klaim: ", "31: claims.0.klaim: unknown key. Did you mean 'claim'?"),
     ("    test: ", "    test: ''\n    note: ", "32: claims.0.test: is empty."),
@@ -232,7 +236,7 @@ def test_every_mistake_is_listed_and_a_suite_names_the_first(written: Workspace)
 def test_a_name_that_is_taken_names_both_files(written: Workspace) -> None:
     mine = written.root / "papers" / "dcl.yaml"
     mine.write_text(CPC.replace("  id: cpc ", "  id: dcl "))
-    taken = f"there is a paper 'dcl' already: {PAPERS['dcl']}"
+    taken = f"the name 'dcl' is already taken by the paper {PAPERS['dcl']}"
     for words in (("papers",), ("plan", "cpc-bound"), ("claims",)):
         answer = written.call(*words)
         assert (answer.status, answer.err.count("\n")) == (2, 1)

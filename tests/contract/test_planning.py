@@ -139,7 +139,7 @@ def test_a_limit_without_times_names_the_remedy(workspace: Workspace) -> None:
             2,
             "bench: --limit-gpu-hours: the run time of gaussian-mi K=8 d=20 "
             "hidden_units=32 is not known; `bench plan small --scale tiny --probe` "
-            "times a few steps, so that it can be predicted\n",
+            "times a few steps, so that the hours can be predicted\n",
         )
     assert not (workspace.root / "results").exists()
 
@@ -189,7 +189,7 @@ def test_cells_that_the_data_set_has_enough_for_are_planned(workspace: Workspace
     assert answer.err == (
         "bench: knn_k is 300, but train_images limits the training to 128 images: "
         "1 cell of digits at scale tiny cannot be computed; change the suite, or "
-        "exclude these cells by --where images\n"
+        "exclude these cells by --where\n"
     )
     assert workspace.call("plan", "digits", "--where", "knn_k=7").status == 0
 

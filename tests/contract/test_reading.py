@@ -72,7 +72,7 @@ def test_a_damaged_history_is_told_by_those_who_read_it(done: Workspace) -> None
     line = f"bench: warning: {first}/history.jsonl: {why}; "
     for words, end in (
         (("report", "small"), f"the history of this cell is left out {UNTIL}"),
-        (("export", "small", "--to", "tables"), f"this launch is left out {UNTIL}"),
+        (("export", "small", "--to", "tables"), f"the cell is left out {UNTIL}"),
     ):
         answer = done.call(*words)
         assert (answer.status, line + end in answer.err.splitlines()) == (0, True), words

@@ -141,7 +141,10 @@ def test_without_a_finished_cell_the_hint_is_what_run_does(workspace: Workspace)
             {"dataset": "b"},
             "the data differ between 8 cells and 8 cells (fingerprints a, b) (16 cells)",
         ),
-        ({"code": {"commit": "c", "dirty": True}}, "computed by an edited checkout of bench"),
+        (
+            {"code": {"commit": "c", "dirty": True}},
+            "these cells were computed by an edited checkout of bench",
+        ),
         ({"code": {"commit": "d", "dirty": False}}, None),
     ],
 )
@@ -239,7 +242,7 @@ def test_where_another_scale_has_cells_is_told(workspace: Workspace) -> None:
         ),
         (
             {"scales.tiny.unjudged": "it is short"},
-            "Next: `bench report small --scale tiny` writes pages and figures",
+            "Next: `bench report small --scale tiny` writes pages and figures of the results",
         ),
     ],
 )

@@ -194,7 +194,7 @@ def test_what_a_data_set_has_not_is_told_before_anything_runs(workspace: Workspa
     assert answer.err == (
         "bench: knn_k is 129, but train_images limits the training to 128 images "
         "(this concerns 1 of the cells; nothing was run; exclude these cells with "
-        "--where) images\n"
+        "--where)\n"
     )
     assert not (workspace.root / "results").exists()
 

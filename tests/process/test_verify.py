@@ -46,7 +46,7 @@ def test_the_same_to_the_bit_and_nothing_written(done: Workspace) -> None:
             "versions": {}, "same_model": row["same_model"], "only_metrics": False, "error": None,
         }  # fmt: skip
     assert picture(done.root / "results") == before
-    told = "small at scale tiny:\n4 cells computed again: 4 identical to the bit\n"
+    told = "small at scale tiny:\n4 cells computed again: 4 gave results identical to the bit\n"
     assert done.call("verify", "small").out == told
 
 
@@ -63,7 +63,7 @@ def test_a_summary_that_was_altered_is_found(done: Workspace) -> None:
     assert row["largest_difference"] == abs(true - 1.5)
     told = done.call("verify", "small").out
     assert "only the summary file differs, so it may have been edited" in told
-    assert told.endswith("4 cells computed again: 3 identical to the bit\n")
+    assert told.endswith("4 cells computed again: 3 gave results identical to the bit\n")
 
 
 def test_other_versions_are_named(done: Workspace) -> None:
@@ -119,7 +119,7 @@ def test_rows_of_tables_are_verified_by_their_metrics(done: Workspace) -> None:
     assert (answer.status, answer.out) == (
         0, "small at scale tiny:\n2 cells computed again (2 from "
             "exported tables, for which only the metrics are compared): "
-            "2 identical to the bit\n",
+            "2 gave results identical to the bit\n",
     )  # fmt: skip
 
 

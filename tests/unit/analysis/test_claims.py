@@ -609,6 +609,17 @@ def test_seeds_that_agree_to_the_bit_are_not_sure_beyond_one_step() -> None:
     ]  # fmt: skip
 
 
+def test_a_claim_about_speech_does_not_fail_at_a_reduced_scale() -> None:
+    path = TABLE_9.with_name("dcl-table-16.yaml")
+    suite = load_suite(path)
+    cells = without_baselines(expand(suite, "speech", path))
+    lower = [(c, Finished(dict.fromkeys(c.metrics, 50.0 - 9 * (c.known["loss"] == "dcl")), {}))
+             for c in cells]  # fmt: skip
+    changed = suite.model_copy(update={"scales": scales_with(suite, "speech", None)})
+    judged = judge_claims(changed, "speech", cells, lower, load_paper("dcl"))
+    assert {str(j.verdict) for j in judged if j.counts} == {NOT_SEEN}
+
+
 def test_numbers_of_a_formula_are_exact() -> None:
     path = TABLE_9.with_name("eqco-theorems.yaml")
     suite = load_suite(path)

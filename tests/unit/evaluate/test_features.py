@@ -108,7 +108,8 @@ def test_unit_length() -> None:
 
 def test_an_unknown_normalisation() -> None:
     with pytest.raises(
-        ValueError, match=r"^features can be normalised by none, l2 or standardise, found 'max'$"
+        ValueError,
+        match=r"^the normalisation of features must be none, l2 or standardise, found 'max'$",
     ):
         normalise(features(torch.ones(2, 2), torch.ones(1, 2)), "max")
 
