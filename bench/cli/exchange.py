@@ -132,6 +132,30 @@ def read_by_figures(suite: Suite) -> set[str]:
     return names
 
 
+def _check_tables(to: Path, results: Path, encoders: bool) -> None:
+    """Refuse a place in which no tables of these results can stand.
+
+    Raises:
+        BenchError: `to` names a file or the results folder, or encoders are requested.
+    """
+    if to.suffix in (".csv", ".gz", ".parquet", ".tgz", ".xz", ".zip"):
+        raise BenchError(
+            f"--to {to}: the name must be a folder, for CSV tables, or end in .tar or "
+            ".tar.gz, for an archive"
+        )
+    check_folder(to, "export")
+    if to.resolve() == results.resolve():
+        raise BenchError(
+            f"--to {to}: this is the results folder of this command, and tables must "
+            "not be written into it; name a different folder"
+        )
+    if encoders:
+        raise BenchError(
+            f"--encoders: CSV tables cannot hold encoders; use --to {to}.tar for an "
+            "archive with encoders, or `--as safetensors` for other programs"
+        )
+
+
 def export_selections(
     chosen: Sequence[Selection], to: Path, *, encoders: bool, histories: bool = False
 ) -> Json:
@@ -149,23 +173,8 @@ def export_selections(
             cells come from exported tables.
     """
     archive = to.name.endswith(SUFFIXES)
-    if not archive and to.suffix in (".csv", ".gz", ".parquet", ".tgz", ".xz", ".zip"):
-        raise BenchError(
-            f"--to {to}: the name must be a folder, for CSV tables, or end in .tar or "
-            ".tar.gz, for an archive"
-        )
     if not archive:
-        check_folder(to, "export")
-    if not archive and to.resolve() == chosen[0].results.resolve():
-        raise BenchError(
-            f"--to {to}: this is the results folder of this command, and tables must "
-            "not be written into it; name a different folder"
-        )
-    if not archive and encoders:
-        raise BenchError(
-            f"--encoders: CSV tables cannot hold encoders; use --to {to}.tar for an "
-            "archive with encoders, or `--as safetensors` for other programs"
-        )
+        _check_tables(to, chosen[0].results, encoders)
     cells = list({cell.id: cell for selection in chosen for cell in selection.cells}.values())
     store = chosen[0].store
     diverged = [cell.id for cell in cells if store.folder(cell).divergence() is not None]

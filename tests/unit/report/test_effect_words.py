@@ -61,7 +61,7 @@ def test_what_a_check_asks_for() -> None:
             {"spread": "pooled", "freedom": 15.6},
             "n = 5 (seed variance pooled, 16 degrees of freedom); ",
         ),
-        ({"others": [OTHER]}, "n = 5; beside it moco +1.04 [0.52, 1.56]; "),
+        ({"others": [OTHER]}, "n = 5; related effects: moco +1.04 [0.52, 1.56]; "),
         ({"effect": 9e-15, "low": 9e-15, "high": 9e-15}, ": +9e-15 [9e-15, 9e-15] points"),
         ({"effect": 2e-9, "low": 1e-9, "high": 3e-9}, ": +2e-09 [1e-09, 3e-09] points"),
         ({"sides": [1.06, 0.704]}, "at batch 32: 1.06 - 0.704 = +0.4 [-1.1, 1.8] points"),
