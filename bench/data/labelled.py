@@ -53,8 +53,8 @@ def listed_rows(names: Sequence[str], path: Path) -> Rows:
     listed = set(wanted)
     if len(listed) != len(wanted) or not wanted:
         raise DataFailure(
-            f"{path}: the file lists {len(wanted)} names, but only {len(listed)} of "
-            "them are different"
+            f"{path}: the file has {len(wanted)} names, of which {len(listed)} are different; it "
+            "must have one name or more, each of them once"
         )
     rows = np.array([row for row, name in enumerate(names) if name in listed], dtype=np.int64)
     if len(rows) != len(listed):

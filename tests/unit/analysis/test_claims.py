@@ -262,7 +262,7 @@ def test_numbers_that_mean_nothing_leave_a_claim_open(unfit: str | None) -> None
     judged = judge_claims(suite, "paper", cells, done, load_paper("eqco"))
     why = str(judged[0].missing if unfit else judged[0].why)
     assert str(judged[0].verdict) == ("not tested" if unfit else "cannot tell")
-    assert why.startswith("24 of 24 cells left out: ")
+    assert why.startswith("24 of 24 cells were left out: ")
     assert why.partition(": ")[2].startswith(unfit or "mi_lower_bound exceeds")
     assert (claim_row("toy-mi-steady", JudgedScale(suite, "paper", judged)) is None) == bool(unfit)
 
@@ -449,9 +449,9 @@ def test_an_effect_too_small_to_be_seen_cannot_be_told(monkeypatch: pytest.Monke
     assert str(judged.verdict) == "cannot tell"
     assert judged.smallest_effect is not None
     assert judged.why == (
-        "the interval includes 0; here the published effect of 0.5 is only 0.5 "
+        "the interval includes 0; the published effect of 0.5 is only 0.5 "
         f"from the threshold, and distances below {judged.smallest_effect:.2g} "
-        "cannot be detected and these is cells"
+        "cannot be detected with these cells"
     )
     printed["made"] = 50.0
     assert [str(j.verdict) for j in of_claim(BETTER, metric=unsure)] == ["cannot tell"]

@@ -345,7 +345,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "local views larger than global ones": (
         {"method": "unigrad", "views": "multi-crop", "local_size": 9},
-        "local_size 9 exceeds image_size 8",
+        "local_size 9 is above image_size 8",
     ),
     "Lab without a bank": (
         {"colour": "lab"},

@@ -361,7 +361,7 @@ def test_what_is_no_image_file_is_one_line_with_its_path(root: Path, kind: str) 
     (folder,) = (path for path in root.iterdir() if not path.name.startswith("."))
     own = next(path for path in sorted((folder / "train").iterdir()) if path.is_dir())
     path = own / "z.jpg"
-    why = "is not a regular file"
+    why = "this is not a regular file"
     if kind == "a pipe":
         os.mkfifo(path)
     elif kind == "a folder":

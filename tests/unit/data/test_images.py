@@ -211,9 +211,6 @@ def test_only_imagenet_streams(tmp_path: Path) -> None:
     assert [name for name in names if streams(name)] == ["imagenet100", "imagenet1k"]
     for part in ("train", "val"):
         (tmp_path / "imagenet1k" / part).mkdir(parents=True)
-    told = (
-        "the data set imagenet1k does not fit in memory; use load_files of "
-        "bench.data.streaming instead"
-    )
+    told = "the data set imagenet1k does not fit in memory; use load_files of bench.data.streaming"
     with pytest.raises(ValueError, match=f"^{re.escape(told)}$"):
         load_images("imagenet1k", tmp_path)

@@ -33,8 +33,8 @@ def test_rows_are_in_the_order_of_the_images(tmp_path: Path) -> None:
             ["a_1.JPEG", "c_1.JPEG"],
             "1 of the listed names do not belong to a training image, such as c_1.JPEG",
         ),
-        (["a_1.JPEG", "a_1.JPEG"], "lists 2 names, but only 1 of them are different"),
-        ([], "lists 0 names, but only 0 of them are different"),
+        (["a_1.JPEG", "a_1.JPEG"], "the file has 2 names, of which 1 are different"),
+        ([], "the file has 0 names, of which 0 are different"),
     ],
 )
 def test_a_list_of_other_images_is_told(tmp_path: Path, names: list[str], why: str) -> None:
@@ -59,7 +59,7 @@ def test_what_a_suite_needs_is_named_before_it_runs(tmp_path: Path) -> None:
     for part in ("train", "val", "imagenet_subsets"):
         (tmp_path / "imagenet1k" / part).mkdir(parents=True)
     (fault,) = missing_data(cells, tmp_path)
-    assert "1percent.txt: not found" in str(fault)
+    assert "1percent.txt: this file does not exist" in str(fault)
     for share in (0.01, 0.1):
         published_list(tmp_path / "imagenet1k", share).write_text("x\n")
     assert list(missing_data(cells, tmp_path)) == []

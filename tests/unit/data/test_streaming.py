@@ -179,6 +179,6 @@ def test_classes_that_are_missing_are_told(tmp_path: Path) -> None:
     form = "It must hold all classes as train/<wnid>/*.JPEG and val/<wnid>/*.JPEG."
     faults = [("imagenet1k", "train", "100 of the 1000"), ("imagenet100", "val", "99 of the 100")]
     for name, part, count in faults:
-        told = f"{tmp_path}/imagenet1k/{part}: {count} classes of {name}. {form}"
+        told = f"{tmp_path}/imagenet1k/{part}: the folder has {count} classes of {name}. {form}"
         with pytest.raises(DataTorn, match=f"^{re.escape(told)}$"):
             load_files(name, tmp_path)

@@ -91,7 +91,7 @@ def test_from_scratch_depends_on_the_network_alone() -> None:
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"tune_layers": "head", "tune_backbone_lr": 0.1}, "has no meaning with tune_layers"),
+        ({"tune_layers": "head", "tune_backbone_lr": 0.1}, "cannot be set with tune_layers"),
         ({"tune_warmup_epochs": 3}, "tune_warmup_epochs = 3 is above tune_epochs = 2"),
         ({"labelled": "published"}, "needs dataset 'imagenet1k' and label_fraction 0.01 or 0.1"),
         ({"label_fraction": 0.0}, "greater than 0"),

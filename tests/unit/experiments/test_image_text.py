@@ -160,7 +160,7 @@ def test_equal_captions_count_as_found() -> None:
             "learned_tau needs a tau of at least 0.01, from which the temperature is learned",
         ),
         ({"lr_schedule": "plateau"}, "only in experiment 'pretrain'"),
-        ({"base_lr": 0.1, "lr_scaling": "linear"}, "give lr"),
+        ({"base_lr": 0.1, "lr_scaling": "linear"}, "set lr instead"),
         ({"batch_size": 4001}, "batch_size = 4001 is above the 4000 pairs"),
     ],
 )

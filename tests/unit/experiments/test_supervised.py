@@ -240,7 +240,7 @@ ETA = "eta must be above 0 with label noise, and left out with label_noise 'none
         ({"eta": 0.4}, ETA),
         ({"label_noise": "symmetric"}, ETA),
         ({"warmup_epochs": 3}, "warmup_epochs = 3 is above epochs = 2"),
-        ({"base_lr": 0.1}, "base_lr and lr_scaling belong together; without them give lr"),
+        ({"base_lr": 0.1}, "base_lr and lr_scaling must be set together; without them, set lr"),
         (
             {"base_lr": 0.1, "lr_scaling": "none"},
             "lr is not the value that base_lr and lr_scaling give; change base_lr, and "

@@ -201,7 +201,7 @@ def test_stacked_cells_have_their_own_tau() -> None:
         ),
         (
             {"weight": "cos"},
-            "weight must be 'vmf' with delta None, or 'exp' with delta above 0, found weight 'cos",
+            "weight must be 'vmf' with delta None, or 'exp' with delta above 0, found weight 'cos'",
         ),
     ],
 )
@@ -209,7 +209,7 @@ def test_arguments_out_of_their_domain(wrong: dict[str, Any], message: str) -> N
     pos, neg = random_similarities(2, 3)
     arguments: dict[str, Any] = {"tau": 0.1, **VMF, "through_weight": False, **wrong}
     if "weight" in message:
-        message += f" with {arguments.get('delta')}"
+        message += f" with delta {arguments.get('delta')}"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         dclw(pos, neg, **arguments)
 

@@ -100,7 +100,7 @@ def test_a_table_that_holds_something_else_is_told(
         writer.writeheader()
         writer.writerow(row | {column: value})
     with pytest.raises(
-        StoreError, match=rf"^{re.escape(str(file))}: {cell.id}: {re.escape(told)}$"
+        StoreError, match=rf"^{re.escape(str(file))}: cell {cell.id}: {re.escape(told)}$"
     ):
         Results(tmp_path / "out").find(cell)
 
@@ -251,7 +251,7 @@ def test_two_tables_that_disagree_are_told(tmp_path: Path) -> None:
     files = f"{out}/pretrain.a.csv.gz and {out}/pretrain.b.csv.gz"
     with pytest.raises(StoreError) as fault:
         Results(out).find(cell)
-    assert str(fault.value) == f"{files}: {told}"
+    assert str(fault.value) == f"{files} {told}"
 
 
 def exported(folder: Path, count: int = 2) -> tuple[Store, list[Cell]]:
@@ -399,13 +399,13 @@ def test_an_exported_file_that_is_gone_is_reported(
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda rows: [rows[0], rows[1], rows[1]], "has cell {0} twice"),
+        (lambda rows: [rows[0], rows[1], rows[1]], "the table has cell {0} twice"),
         (
             lambda rows: [rows[0], rows[1][:1] + rows[2][1:], rows[2][:1] + rows[1][1:]],
             "cell {0}: the settings in this row belong to cell {1}",
         ),
-        (lambda rows: [[*row, row[1]] for row in rows], "has column experiment twice"),
-        (lambda rows: rows[:0], "has no column 'cell'; it is not an exported table"),
+        (lambda rows: [[*row, row[1]] for row in rows], "the table has column experiment twice"),
+        (lambda rows: rows[:0], "the file has no column 'cell', so it is not an exported table"),
     ],
 )
 def test_a_table_without_digests_that_cannot_be_right_is_refused(

@@ -124,7 +124,7 @@ def test_a_part_is_no_suite_and_may_be_like_another_part(workspace: Workspace) -
     ("own", "base", "expected"),
     [
         ("smal", SUITE, "mine.yaml: like: there is no suite or part 'smal'. Did you mean 'small'?"),
-        (["small"], SUITE, "mine.yaml: like: no suite or part '['small']'."),
+        (["small"], SUITE, "mine.yaml: like: there is no suite or part '['small']'."),
         ("small", SUITE | {"like": "mine"}, "mine.yaml: like: mine is like small is like mine"),
         ("small", SUITE | {"seeds": "none"}, "mine.yaml: seeds: found 'none', expected a list."),
     ],
