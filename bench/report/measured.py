@@ -247,7 +247,7 @@ def _notes(metric: str, found: Sequence[Found], rooms: Rooms) -> list[str]:
     what = (
         "an interval" if any(len(one.values) >= LEAST_SEEDS for one in found) else "a lowest seed"
     )
-    note = f"{low} of {len(found)} entries have a {what} at or below the trivial baseline"
+    note = f"{low} of {len(found)} entries have {what} at or below the trivial baseline"
     return [*room_lines(rooms.of(metric, every)), *([note] if low else [])]
 
 

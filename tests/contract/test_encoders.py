@@ -104,7 +104,9 @@ def test_a_cell_without_an_encoder_is_told(workspace: Workspace, experiment: str
         ):
             bench.load_encoder(cell.id)
     else:
-        with pytest.raises(bench.BenchError, match=r"^results: no cell 'abc'; the column `cell`"):
+        with pytest.raises(
+            bench.BenchError, match=r"^results: there is no cell 'abc'; the column `cell`"
+        ):
             bench.load_encoder("abc")
 
 

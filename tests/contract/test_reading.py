@@ -102,7 +102,7 @@ def test_damaged_arrays_are_told_by_those_who_read_them(
         line + f"the arrays of this cell are left out {UNTIL}\n",
     )
     answer = done.call("export", "small", "--to", "tables")
-    assert (answer.status, answer.err) == (0, line + f"this launch is left out {UNTIL}\n")
+    assert (answer.status, answer.err) == (0, line + f"the cell is left out {UNTIL}\n")
     assert done.call("report", "small").status == 0  # no figure needs them
     assert done.call("doctor").status == 1
 

@@ -69,26 +69,26 @@ FIRST = make_cells(1)[0].id
 HOME = f"gradient-norm/{FIRST}"
 HUGE = npy(np.zeros(1)).replace(b"(1,)", b"(1000000000000,)")[: 128 + 8]
 REFUSED: dict[str, tuple[Callable[[Members], Members], str]] = {
-    "up": (add("../x"), "cannot be unpacked ('../x' would be extracted to "),
+    "up": (add("../x"), "this file cannot be unpacked ('../x' would be extracted to "),
     "symlink": (
         add(f"{HOME}/arrays.npz", b"", kind=tarfile.SYMTYPE, link="/etc/passwd"),
-        f"cannot be unpacked ('{HOME}/arrays.npz' is a link to an absolute path)",
+        f"this file cannot be unpacked ('{HOME}/arrays.npz' is a link to an absolute path)",
     ),
     "hardlink": (
         add(f"{HOME}/arrays.npz", b"", kind=tarfile.LNKTYPE, link="x"),
-        "cannot be unpacked (",
+        "this file cannot be unpacked (",
     ),
     "device": (
         add("dev", b"", kind=tarfile.CHRTYPE),
-        "cannot be unpacked ('dev' is a special file)",
+        "this file cannot be unpacked ('dev' is a special file)",
     ),
     "pipe": (
         add("pipe", b"", kind=tarfile.FIFOTYPE),
-        "cannot be unpacked ('pipe' is a special file)",
+        "this file cannot be unpacked ('pipe' is a special file)",
     ),
     "extended": (
         add("x", b"", kind=tarfile.XHDTYPE),
-        "cannot be unpacked (",
+        "this file cannot be unpacked (",
     ),
     "size": (
         put("cell.json", b" " * 65537),

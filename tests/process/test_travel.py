@@ -164,7 +164,9 @@ def test_what_is_ones_own_is_resumed_exported_imported_and_shown(
     assert Workspace(there, workspace.call).summaries() == workspace.summaries()
     shutil.copytree(workspace.root / "suites", there / "suites")  # and now they are known
     assert workspace.call("status", "digits", "--json").json["done"] == 3
-    assert "all readable" in str(workspace.call("doctor", "--json").json)
+    assert "3 cells and 3 encoders are finished and readable" in str(
+        workspace.call("doctor", "--json").json
+    )
     measured: list[dict[str, Any]] = [
         json.loads(path.read_text())["metrics"]
         for path in there.glob("results/pretrain/*/summary.json")

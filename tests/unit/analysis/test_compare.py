@@ -244,7 +244,7 @@ def test_shipped_suites_agree_with_their_papers(path: Path) -> None:
         ("smoke", "published", "eqco-table-9: scales.smoke.protocol: declared 'published', but "
          "hidden_units = 32, published 256"),
         ("paper", "reduced", "eqco-table-9: scales.paper.protocol: declared 'reduced', but every "
-         "stated setting is the published one"),
+         "setting has the value that the paper states"),
     ],
 )  # fmt: skip
 def test_a_protocol_that_is_not_what_it_says(scale: str, declared: str, message: str) -> None:

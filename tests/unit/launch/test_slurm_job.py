@@ -161,4 +161,7 @@ def test_a_job_says_that_the_code_is_not_what_was_submitted(
     monkeypatch.setattr(slurm_job, "code", lambda: {"bench": "2", "commit": "f" * 40})
     job()
     assert Queue.made[-1].assignment.submitted == job.submitted
-    assert f"submitted with {job.submitted}, but commit ffffffffffff" in capsys.readouterr().err
+    assert (
+        f"submitted with {job.submitted}, but now runs the code of commit ffffffffffff"
+        in capsys.readouterr().err
+    )

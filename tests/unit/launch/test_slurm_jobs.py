@@ -76,7 +76,7 @@ def test_a_damaged_record_is_told_and_harms_no_other(
     forget_warnings()
     assert [job.id for job in jobs_of(tmp_path)] == ["8"]
     err = capsys.readouterr().err
-    assert f"{damaged / RECORD}: is not a record of a submission" in err
+    assert f"{damaged / RECORD}: the file is not a record of a submission" in err
     assert err.count("\n") == 1
     assert [f for f in inspect(tmp_path).faults if str(damaged) in f]
 

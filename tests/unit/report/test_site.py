@@ -247,7 +247,9 @@ def test_a_full_disk_is_told_with_the_file_that_cannot_be_written(tmp_path: Path
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1024, hard))
     try:
-        with pytest.raises(DiskFailure, match=f"{re.escape(str(tmp_path))}.*: cannot be written"):
+        with pytest.raises(
+            DiskFailure, match=f"{re.escape(str(tmp_path))}.*: the file cannot be written"
+        ):
             write_site(suites, tmp_path / "to")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
