@@ -66,12 +66,10 @@ def linear_top1(
         features: float32, on the device used for training.
         protocol: training protocol. The batch size is limited to the size of the training part.
         classes: number of classes C.
-        generator: source of the plateau schedule's held-out images, the initial weights and the
-            order of images.
+        generator: source of held-out images, initial weights and the order of images.
         optimiser: function that makes SGD, LARS or Adam, such as `make_optimiser` of `bench.train`;
             unused for lbfgs.
-        shown: function that returns features of augmented images; None if the protocol has no
-            augmentation.
+        shown: function that returns features of augmented images; None without augmentation.
 
     Raises:
         ValueError: a label is not a class, or `shown` is missing or not allowed.

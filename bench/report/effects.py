@@ -104,10 +104,7 @@ def other_data_table(effects: Sequence[OtherEffect]) -> Table:
         ]
         for one, row in zip(effects, rows, strict=True)
     ]
-    title = (
-        "Effects measured on a data set other than that of the published numbers; "
-        "they have no verdict"
-    )
+    title = "Effects measured on data that the published numbers do not use; they have no verdict"
     return Table(slug(OTHER_DATA), title, [*heads, "related to"], lines)
 
 

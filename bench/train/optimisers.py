@@ -49,11 +49,9 @@ def make_optimiser(  # noqa: PLR0913  # an optimiser's numbers, by name
             decay and LARS adaptation.
         nesterov: for `sgd`: w <- w - lr (g + weight_decay w + momentum v).
         lars_trust: trust coefficient of LARS.
-        bias_share: learning rate of parameters with one axis relative to the others. None means 1,
-            or VECTOR_SHARE for `muon`. For optimisers other than `muon`, it applies only to exempt
-            parameters.
-        of_loss: learned parameters of an objective, with learning rate `lr` and without weight
-            decay or adaptation.
+        bias_share: learning rate of parameters with one axis relative to the others (None: 1, or
+            VECTOR_SHARE for `muon`). Without `muon`, it applies only to exempt parameters.
+        of_loss: learned parameters of an objective: learning rate `lr`, no decay or adaptation.
 
     Raises:
         ValueError: there are no parameters, or a number is invalid.
@@ -63,15 +61,14 @@ def make_optimiser(  # noqa: PLR0913  # an optimiser's numbers, by name
     everything = [parameter for _, parameter in parameters]
     vectors: dict[str, Any] = {"params": [p for p in everything if apart and p.ndim <= 1]}
     vectors |= {"weight_decay": 0.0} if exempt else {}
-    vectors |= {"trust": None} if optimizer == "lars" else {}
+    unadapted: dict[str, Any] = {"trust": None} if optimizer == "lars" else {}
+    vectors |= unadapted
     vectors |= {"lr": lr * share, "lr_share": share} if share != 1.0 else {}
     others = {"params": [p for p in everything if not (apart and p.ndim <= 1)]}
     learned: list[dict[str, Any]] = [
-        {"params": [p for p in of_loss if (p.ndim <= 1) is flat], "weight_decay": 0.0}
+        {"params": [p for p in of_loss if (p.ndim <= 1) is flat], "weight_decay": 0.0} | unadapted
         for flat in (True, False)
     ]
-    if optimizer == "lars":
-        learned = [group | {"trust": None} for group in learned]
     groups = [group for group in (others, vectors, *learned) if group["params"]]
     if optimizer == "lars":
         return LARS(groups, lr=lr, momentum=momentum, weight_decay=weight_decay, trust=lars_trust)
