@@ -47,7 +47,7 @@ class Group:
 
 
 def difference(metric: str, pairs: Sequence[CellPair], measured: Measured) -> Estimate | None:
-    """Return the difference between the two sides; None if no seed has both sides.
+    """Return the difference between the two sides; None if no seed is whole on both sides.
 
     Args:
         metric: name of the metric.
@@ -56,6 +56,8 @@ def difference(metric: str, pairs: Sequence[CellPair], measured: Measured) -> Es
     """
     cells = [cell for pair in pairs for side in pair for cell in side]
     noise, terms = measured.noise(metric, cells), list[Term]()
+    sides = [[cell for pair in pairs for cell in pair[i]] for i in (0, 1)]
+    whole = {c.id for side in sides for c in whole_seeds(metric, side, measured.metrics)}
     for pair in pairs:
         for side, sign in zip(pair, (1, -1), strict=True):
             points = dict[str, Term]()
@@ -63,8 +65,8 @@ def difference(metric: str, pairs: Sequence[CellPair], measured: Measured) -> Es
                 term = points.setdefault(
                     cell.but_seed, Term(1.0, NumbersBySeed(), noise.alike(cell))
                 )
-                if (value := measured.metrics.get(cell.id, {}).get(metric)) is not None:
-                    term.values[cell.seed] = value
+                if cell.id in whole:
+                    term.values[cell.seed] = measured.metrics[cell.id][metric]
             terms += [_by(t, sign / len(pairs) / len(points)) for t in points.values()]
             if not points:
                 return None
@@ -77,8 +79,6 @@ def estimates_of(
 ) -> tuple[list[Group], str]:
     """Return the effects that can be estimated, or the reason if there are none.
 
-    A seed counts on a side if all of the side's cells with this seed are finished.
-
     Args:
         check: selects the cells to compare.
         measured: all cells of a suite at a scale and the metrics of the finished ones.
@@ -88,9 +88,8 @@ def estimates_of(
     sides = _sides(check, measured.index)
     key_of, missing, whole = _key_of(check, sides), NO_CELL, []
     for side in sides:
-        cells, reason = _whole_seeds(check, side, metrics)
-        missing = reason or missing
-        whole.append(_by_key(cells, key_of))
+        missing = _why_not_whole(check.metric, side, metrics) or missing
+        whole.append(_by_key(whole_seeds(check.metric, side, metrics), key_of))
     step = _step(check.metric, [cell for cell in needed if cell.id in metrics], metrics)
     found: list[tuple[Key, Effect, list[list[Cell]], list[list[Term]]]] = []
     for key, cells_of in _shared(whole).items():
@@ -105,6 +104,12 @@ def estimates_of(
     else:
         groups = [_group(check, *parts, noise, step) for parts in found]
     return [group for group in groups if group is not None], missing
+
+
+def whole_seeds(metric: str, side: Sequence[Cell], metrics: Metrics) -> list[Cell]:
+    """Return the cells that count on a side: those of seeds of which all cells have the metric."""
+    torn = {cell.seed for cell in side if metric not in metrics.get(cell.id, {})}
+    return [cell for cell in side if cell.seed not in torn]
 
 
 def groups_among(check: Check, index: CellIndex) -> dict[Key, list[list[Cell]]]:
@@ -257,22 +262,13 @@ def _shared(sides: Sequence[dict[Key, list[Cell]]]) -> dict[Key, list[list[Cell]
     return {key: [side[key] for side in sides] for key in shared}
 
 
-def _whole_seeds(
-    check: Check, side: Sequence[Cell], metrics: Metrics
-) -> tuple[list[Cell], str | None]:
-    """Return the cells of the seeds that have all of a side, and why others are left out."""
-    by_seed: dict[int, list[Cell]] = {}
-    for cell in side:
-        by_seed.setdefault(cell.seed, []).append(cell)
-    missing, whole = None, []
-    for part in by_seed.values():
-        if any(cell.id not in metrics for cell in part):
-            missing = "no seed has finished all cells of one side of the check"
-        elif any(check.metric not in metrics[cell.id] for cell in part):
-            missing = f"the cells of the check do not measure {check.metric}"
-        else:
-            whole += part
-    return whole, missing
+def _why_not_whole(metric: str, side: Sequence[Cell], metrics: Metrics) -> str | None:
+    """Return why seeds of a side are left out; None if none is."""
+    if any(cell.id not in metrics for cell in side):
+        return "no seed has finished all cells of one side of the check"
+    if any(metric not in metrics[cell.id] for cell in side):
+        return f"the cells of the check do not measure {metric}"
+    return None
 
 
 def _series(check: Check, cells: Sequence[Cell], metrics: Metrics, noise: Noise) -> TermsByPoint:

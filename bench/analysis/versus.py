@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bench.analysis.contrasts import difference, groups_among
+from bench.analysis.contrasts import difference, groups_among, whole_seeds
 from bench.analysis.measured import Measured
 from bench.analysis.statistics import Interval
 from bench.cells.axes import OWN_OF_LOSS, OWN_OF_METHOD
@@ -70,11 +70,13 @@ def lead(
     """Return the mean lead of the first over the second; None if no seed has both sides.
 
     Compared cells agree in all settings except `setting` and those that follow from it. Points with
-    an unreliable number are left out whole, because the other seeds would be a selection.
+    an unreliable number are left out whole, because the other seeds would be a selection. Points
+    that only one side has begun are left out too. A seed counts on a side if all of its cells at
+    the other points are finished.
 
     Args:
         measured: all cells of a suite at a scale and the metrics of the finished ones.
-        cells: the cells to compare; only finished ones with the metric count.
+        cells: the cells to compare, finished or not.
         setting: the setting that takes both values (`setting_of`).
         first: its value on the first side.
         second: its value on the second side.
@@ -84,16 +86,20 @@ def lead(
     than: Where = {setting: second}
     check = Exceeds(check="exceeds", metric=metric, where=where, than=than, mean=True)
     known = (measured.metrics, measured.doubts)
-    done = [cell for cell in cells if any(metric in of.get(cell.id, {}) for of in known)]
-    every = list(groups_among(check, CellIndex(done)).values())
-    groups = [g for g in every if measured.why_left_out(metric, [*g[0], *g[1]]) is None]
+    started = [
+        group
+        for group in groups_among(check, CellIndex(cells)).values()
+        if all(any(metric in of.get(c.id, {}) for c in side for of in known) for side in group)
+    ]
+    groups = [g for g in started if measured.why_left_out(metric, [*g[0], *g[1]]) is None]
     estimate = difference(metric, [(ours, theirs) for ours, theirs in groups], measured)
     if not groups or estimate is None:
         return None
-    both = [[cell for group in groups for cell in group[side]] for side in (0, 1)]
-    ids = frozenset(cell.id for side in both for cell in side)
+    sides = [[cell for group in groups for cell in group[i]] for i in (0, 1)]
+    whole = [c for side in sides for c in whole_seeds(metric, side, measured.metrics)]
+    ids = frozenset(cell.id for cell in whole)
     unequal = _unequal(setting, groups)
-    left_out = len(every) - len(groups)
+    left_out = len(started) - len(groups)
     return Lead(metric, estimate.interval(), len(groups), unequal, ids, left_out=left_out)
 
 

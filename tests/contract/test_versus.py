@@ -56,6 +56,21 @@ def test_the_difference_is_that_of_a_claims_check(measured: Workspace) -> None:
     assert (row["difference"], row["low"], row["high"]) == pytest.approx(same)
 
 
+def test_a_torn_seed_counts_neither_here_nor_in_a_claim(workspace: Workspace) -> None:
+    """Of seed 1, one cell of one side is not finished: only seed 0 counts on that side."""
+    path = workspace.suite(changed(SUITE, {"claims": CLAIM}))
+    suite, cells = load_suite(path), cells_of(path, "tiny")
+    torn = next(c for c in cells if c.seed == 1 and c.loss == "eqco" and c.K == 16)
+    finish(workspace.root / "results", [c for c in cells if c.id != torn.id], number)
+    (row,) = workspace.call("versus", "eqco", "infonce", "--json").json
+    done = Results(workspace.root / "results").finished(cells)
+    (judged,) = judge_claims(suite, "tiny", cells, done, load_paper("eqco"))
+    assert judged.effect is not None
+    assert row["difference"] == pytest.approx(judged.effect.mean)
+    assert sorted(row["cells"]) == sorted(judged.record()["cells"])
+    assert len(row["cells"]) == 8 + 4  # two seeds on one side, one on the other
+
+
 def test_turned_round_it_has_the_other_sign(measured: Workspace) -> None:
     (there,) = measured.call("versus", "eqco", "infonce", "--json").json
     (back,) = measured.call("versus", "infonce", "eqco", "--json").json
