@@ -1,8 +1,9 @@
 """Objectives from users' files; only code in trusted folders runs, and only in this module."""
 
+import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -216,11 +217,14 @@ def _first(declared: Learned, sizes: Mapping[str, Any], draw: np.random.Generato
 def faults_of(code: Path) -> Iterator[None]:
     """Context manager that converts an error in a file's code to one line with its place.
 
+    What the code prints goes to standard error, because `--json` writes to standard output.
+
     Raises:
         CellFailure: the code raises an error other than out of memory.
     """
     try:
-        yield
+        with redirect_stdout(sys.stderr):
+            yield
     except (MemoryError, torch.OutOfMemoryError):
         raise
     except (Exception, SystemExit) as error:

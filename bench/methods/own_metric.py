@@ -45,14 +45,20 @@ class OwnMetric:
         with faults_of(self.file.path):
             known = {**given, **self._parameters}
             value = self._function(**{name: known[name] for name in self.file.arguments})
-            is_one = isinstance(value, int | float) or getattr(value, "ndim", None) == 0
-            number = float(value) if is_one else math.nan
+            number = float(value) if _is_one_number(value) else math.nan
         if not math.isfinite(number):
             shown = " ".join(str(value).split())[:60]
             raise CellFailure(
                 f"{self.file.path}: {self.file.name} returns {shown}, expected a finite number"
             )
         return number
+
+
+def _is_one_number(value: Any) -> bool:
+    """Whether a value is a number or an array with one number and no dimension; no truth value."""
+    if isinstance(value, bool) or str(getattr(value, "dtype", "")).endswith("bool"):
+        return False
+    return isinstance(value, int | float) or getattr(value, "ndim", None) == 0
 
 
 class OwnRecord(nn.Module):

@@ -58,8 +58,13 @@ def is_id(text: str) -> bool:
 
 
 def strays_in(root: Path, kind: str) -> Iterator[Path]:
-    """Yield unknown files, and leftovers of killed processes, among an experiment's cells."""
-    for path in sorted((root / kind).glob("*")):
+    """Yield unknown files, and leftovers of killed processes, among an experiment's cells.
+
+    A file in place of the folder of the cells is one too.
+    """
+    if (folder := root / kind).exists() and not folder.is_dir():
+        yield folder
+    for path in sorted(folder.glob("*")):
         if not (is_id(path.name) and path.is_dir()):
             yield path
             continue

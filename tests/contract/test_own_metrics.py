@@ -185,6 +185,13 @@ TRIED = {
     "many numbers": Mistake(
         f"{E}: score returns tensor(", SCORE.replace(BODY, "return test_MD.new_zeros(2)")
     ),
+    "a truth value": Mistake(
+        f"{E}: score returns True, expected a finite number", SCORE.replace(BODY, "return True")
+    ),
+    "a tensor's truth value": Mistake(
+        f"{E}: score returns tensor(True), expected a finite number",
+        SCORE.replace(BODY, "return (test_MD == test_MD).all()"),
+    ),
     "nothing": Mistake(
         f"{E}: score returns None, expected a finite number", SCORE.replace(BODY, "pass")
     ),
@@ -304,10 +311,14 @@ def test_the_digest_of_a_record_is_the_trainings_and_of_an_evaluation_is_not(
 
 
 def test_it_is_measured_shown_and_exported(workspace: Workspace) -> None:
-    write(workspace)
+    write(
+        workspace,
+        score=SCORE.replace("    return", '    print("what the code prints")\n    return'),
+    )
     workspace.suite(SUITE)
     answer = workspace.call("run", "digits", *HERE, *TRUSTED, "--json")
     assert (answer.status, answer.json["done"]) == (0, 1), answer.err
+    assert "what the code prints" in answer.err
     (summary,) = (workspace.root / "results" / "pretrain").glob("*/summary.json")
     metrics = json.loads(summary.read_text())["metrics"]
     assert 0 < metrics["own_record"] <= 1

@@ -212,7 +212,9 @@ def test_stray_files_and_folders_are_passed_over_and_listed(
     fine.finish({"m": 1.0}, {}, {})
     assert states(store, cells) == ["missing", "missing", "missing", "done"]
     assert [cell for cell, _ in Results(tmp_path).finished(cells)] == cells[3:]
+    (tmp_path / "detection").write_text("mine")
     strays = [a_file.path, attempts.attempts, notebook.path / ".ipynb_checkpoints"]
+    strays.append(tmp_path / "detection")
     assert sorted(inspect(tmp_path).strays) == sorted(strays)
     for cell in cells[:3]:
         assert store.folder(cell).claim(cell, Owner.me(), "x") is not None
