@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cache, cached_property
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import BaseModel, Field, model_validator
 
@@ -100,24 +100,24 @@ class Cell(Record, ABC):
     @property
     def canonical(self) -> tuple[str, str]:
         """Canonical JSON of these fields, split into the parts before and after the seed."""
-        return self.once_a_point("canonical", lambda: around_seed(self.identified))
+        return self.once_a_point("canonical", lambda cell: around_seed(cell.identified))
 
     @property
     def but_seed(self) -> str:
         """Every field except the seed, as text; cells of one configuration have the same text."""
-        return self.once_a_point("but_seed", lambda: self.model_dump_json(exclude={"seed"}))
+        return self.once_a_point("but_seed", _without_seed)
 
-    def once_a_point(self, name: str, make: Callable[[], T]) -> T:
+    def once_a_point(self, name: str, make: Callable[[Self], T]) -> T:
         """Return a value that does not depend on the seed, computed once per configuration.
 
         Args:
             name: name of the property.
-            make: function that computes the value.
+            make: function that computes the value from a cell of the configuration.
         """
-        shared: dict[str, Any] = self.__dict__.setdefault(_OF_POINT, {})
+        shared: dict[str, T] = self.__dict__.setdefault(_OF_POINT, {})
         if name not in shared:
-            shared[name] = make()
-        return cast(T, shared[name])
+            shared[name] = make(self)
+        return shared[name]
 
     @property
     def former_ids(self) -> list[str]:
@@ -220,7 +220,7 @@ class Cell(Record, ABC):
     @property
     def kind(self) -> str:
         """The experiment and its sizes as text; cells of one kind take equal time per step."""
-        return self.once_a_point("kind", self._kind)
+        return self.once_a_point("kind", lambda cell: cell._kind())
 
     def _kind(self) -> str:
         told = {n: vars(self).get(n) for n in self.sizes if n not in self.one_valued}
@@ -254,6 +254,10 @@ def too_much(cell: Cell) -> str | None:
     return next((reason for _, reason in _unmet(cell)), None)
 
 
+def _without_seed(cell: Cell) -> str:
+    return cell.model_dump_json(exclude={"seed"})
+
+
 def impossible(cells: Iterable[Cell]) -> dict[str, int]:
     """Return one message on cells that their data sets cannot support, with counts."""
     found = per_point(cells, lambda cell: next((w for fails, w in _unmet(cell) if fails), None))
@@ -279,7 +283,7 @@ def _unmet(cell: Cell) -> Iterable[tuple[bool, str]]:
 def varied_settings(cells: Sequence[Cell]) -> list[str]:
     """Return the settings that distinguish the cells, except the seed."""
     seen: dict[str, set[Any]] = {}
-    for cell in cells:
+    for cell in {cell.but_seed: cell for cell in cells}.values():
         for name, value in cell.settings.items():
             seen.setdefault(name, set()).add(value)
     return [name for name, values in seen.items() if len(values) > 1 and name != "seed"]

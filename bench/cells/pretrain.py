@@ -243,7 +243,7 @@ class Pretrain(EncoderCell):
 
         The hash has 16 hexadecimal digits. It excludes the evaluations' data sets and protocols.
         """
-        around = self.once_a_point("training", lambda: around_seed(self._training()))
+        around = self.once_a_point("training", lambda cell: around_seed(cell._training()))
         return id_with_seed(around, self.seed)
 
     def _training(self) -> dict[str, Any]:
