@@ -453,12 +453,13 @@ class _Family:
         return (None if stated is None else str(stated)), mine
 
     def _replaced(self, printed: PrintedEffect) -> tuple[str, ...]:
-        """Return which settings of the scale stand for which of the published rows."""
+        """Return which settings of the scale replace which settings of the published rows."""
         replaced: dict[str, None] = {}
         for wanted in (printed.settings, printed.over):
             for name, value in self.counterparts.of(wanted).items():
                 if value != wanted[name]:
-                    replaced[f"{name} {value_text(value)} for {value_text(wanted[name])}"] = None
+                    words = f"{name} {value_text(value)} instead of {value_text(wanted[name])}"
+                    replaced[words] = None
         return tuple(replaced)
 
 

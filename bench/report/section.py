@@ -23,7 +23,7 @@ from bench.report.formats import to_csv, to_latex
 from bench.report.learning_curves import learning_curves, trainings
 from bench.report.measured import measured_table, own_tables
 from bench.report.page import Page
-from bench.report.paper_table import printed_notes
+from bench.report.paper_table import metric_head, printed_notes
 from bench.report.summary import Origin, citation, origin_of, scale_words
 from bench.report.tables import (
     Entry,
@@ -481,7 +481,7 @@ def room_table(evidence: Evidence, metrics: Sequence[str]) -> Table | None:
     settings = apart(rooms)
     rows = [
         [
-            Entry(room.metric),
+            Entry(metric_head(room.metric)),
             *(setting_entry(dict(room.point)[name]) for name in settings),
             *_numbers(room),
         ]

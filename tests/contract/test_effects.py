@@ -84,8 +84,14 @@ def test_show_has_what_others_measured_on_the_same_data_before_the_next_command(
     """By hand from one source's README; a line for each metric and row of the table."""
     lines = " ".join(measured.call("show", NAME).out.split()).split("By others, ")[1:]
     nakhli = "(raminnakhli/Decoupled-Contrastive-Learning)"
-    assert f"linear, loss = dcl: batch_size = 32: 84.6 {nakhli}; batch_size = 64: 85.6" in lines[-1]
-    assert [line.partition(": ")[0] for line in lines] == ["linear, loss = infonce", lines[-1][:18]]
+    assert (
+        f"linear accuracy, loss = dcl: batch_size = 32: 84.6 {nakhli}; batch_size = 64: 85.6"
+        in lines[-1]
+    )
+    assert [line.partition(": ")[0] for line in lines] == [
+        "linear accuracy, loss = infonce",
+        lines[-1][:27],
+    ]
     assert lines[-1].index("`bench others dcl-table-1`") < lines[-1].index("Next: ")
     rows = measured.call("show", NAME, "--json").json
     assert {other["data"] for row in rows for other in row["others"]} == {"cifar10"}

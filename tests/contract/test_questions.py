@@ -46,7 +46,9 @@ def test_one_command_says_what_is_known_of_dcl_at_small_batch(workspace: Workspa
     roots = "--suites", str(SUITES), "--results", str(REFERENCE)
     found = json.loads(workspace.call(*roots, "questions", "dcl-small-batch", "--json").out)
     published, others, here = found["sentences"]
-    assert published.startswith("Published: dcl - infonce at cifar10, batch 32, kNN: +4.8 points")
+    assert published.startswith(
+        "Published: dcl - infonce at cifar10, batch 32, kNN accuracy: +4.8 points"
+    )
     rows = {kind: [e for e in found["effects"] if e["kind"] == kind] for kind in ("others", "here")}
     claimed = [e["effect"] for e in rows["others"] if e["says"] == "yes"]
     size = f"({min(claimed):+.1f} to {max(claimed):+.1f})"
@@ -126,8 +128,8 @@ def test_each_effect_is_a_point_of_the_forest_plot() -> None:
     filled = {x for x, _, filling in points if filling != "none"}
     assert filled == {2.5, 0.7}
     names = [label.get_text() for label in ax.get_yticklabels()]
-    assert names[1].splitlines() == ["a, cifar10, kNN: dcl - infonce", "tau = 0.1"]
-    assert names[3] == "s cifar, CIFAR-10, kNN: dcl - infonce"
+    assert names[1].splitlines() == ["a, cifar10, kNN accuracy: dcl - infonce", "tau = 0.1"]
+    assert names[3] == "s cifar, CIFAR-10, kNN accuracy: dcl - infonce"
 
 
 def test_the_overview_has_the_leading_effects_of_each_question_in_a_line() -> None:

@@ -110,7 +110,7 @@ def test_the_untrained_network_may_be_the_floor() -> None:
     judged = judge(AT_64, sides(52, 44), baselines(untrained=45.0))
     told = (
         "cells with loss = infonce, batch_size = 64 are not detectably above baseline: "
-        "kNN 44.0, untrained network 45.0"
+        "kNN accuracy 44.0, untrained network 45.0"
     )
     assert judged.why == told
 
@@ -207,7 +207,7 @@ def test_a_side_is_judged_by_its_mean_along_the_axis() -> None:
     judged = judge(check, low, baselines())
     assert (
         judged.why == "cells with loss = infonce are not detectably above baseline: "
-        "kNN 38.8, raw pixels 40.0"
+        "kNN accuracy 38.8, raw pixels 40.0"
     )
 
 
@@ -221,9 +221,9 @@ def test_one_group_that_fails_is_enough_though_another_did_not_learn() -> None:
     assert (str(judged.verdict), judged.groups, judged.why) == (NOT_SEEN, 5, None)
     assert judged.unlearned == (
         "cells with loss = dcl, batch_size = 512 are not detectably above baseline: "
-        "kNN 39.0, raw pixels 40.0",
+        "kNN accuracy 39.0, raw pixels 40.0",
         "cells with loss = infonce, batch_size = 512 are not detectably above baseline: "
-        "kNN 39.0, raw pixels 40.0",
+        "kNN accuracy 39.0, raw pixels 40.0",
     )
     assert str(judge(BETTER, better("dcl"), baselines()).verdict) == "cannot tell"
 
@@ -252,7 +252,7 @@ def test_each_network_has_its_own_floor() -> None:
     measured = [(c, Finished({"knn_top1": 48.0 + NOISE[c.seed]}, {})) for c in own]
     changed = suite.model_copy(update=changes)
     (judged,) = judge_claims(changed, "cpu", own, measured, load_paper("eqco"), done)
-    assert judged.unlearned[0].endswith("kNN 47.9, untrained network 50.0")
+    assert judged.unlearned[0].endswith("kNN accuracy 47.9, untrained network 50.0")
     assert {told.partition(",")[0] for told in judged.unlearned} == {"cells with width = 32"}
     assert judged.room is not None
     assert judged.room.room == 20.0  # of the two the narrower

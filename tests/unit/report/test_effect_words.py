@@ -41,14 +41,14 @@ def words(changes: dict[str, Any]) -> str:
 
 def test_the_whole_sentence() -> None:
     assert words({}) == (
-        "linear, dcl - infonce at batch 32: +0.4 [-1.1, 1.8] points (95 % interval; holds if above "
-        "0), n = 5; paper at least +4.8; minimum detectable effect 1.2"
+        "linear accuracy, dcl - infonce at batch 32: +0.4 [-1.1, 1.8] points (95 % interval; "
+        "holds if above 0), n = 5; paper at least +4.8; minimum detectable effect 1.2"
     )
 
 
 def test_what_a_check_asks_for() -> None:
     check = CHECK.validate_python(EXCEEDS)
-    told = "linear, dcl - infonce at batch 32", "above 0"
+    told = "linear accuracy, dcl - infonce at batch 32", "above 0"
     assert (check.subject, check.required) == told
 
 
@@ -86,8 +86,9 @@ def test_what_a_check_asks_for() -> None:
                 "check": {"check": "flat", "metric": "knn_top1", "over": "K", "within": 1.0},
                 "published": PUBLISHED | {"effect": -0.2},
             },
-            "kNN, change over K: +0.4 [-1.1, 1.8] points (95 % interval; holds if within ±1), "
-            "n = 5; paper within ±0.2; minimum detectable distance from the threshold 1.2",
+            "kNN accuracy, change over K: +0.4 [-1.1, 1.8] points (95 % interval; "
+            "holds if within ±1), n = 5; paper within ±0.2; "
+            "minimum detectable distance from the threshold 1.2",
         ),
         (
             {"check": {"check": "below", "metric": "mi_lower_bound", "bound": "mi_true"}},
@@ -167,8 +168,8 @@ KINDS = {
 @pytest.mark.parametrize(
     ("at", "told"),
     [
-        ({"since": 10}, "linear since epoch 10, dcl - infonce at batch 32"),
-        ({"area": True}, "linear, mean over epochs, dcl - infonce at batch 32"),
+        ({"since": 10}, "linear accuracy since epoch 10, dcl - infonce at batch 32"),
+        ({"area": True}, "linear accuracy, mean over epochs, dcl - infonce at batch 32"),
     ],
 )
 def test_numbers_of_histories_say_when(at: dict[str, Any], told: str) -> None:
@@ -179,8 +180,10 @@ def test_numbers_of_histories_say_when(at: dict[str, Any], told: str) -> None:
 @pytest.mark.parametrize(
     ("metric", "words"),
     [
-        ("linear_top1", "linear"), ("knn_top1", "kNN"), ("warped_knn_top1", "kNN on warped images"),
-        ("few_shot_linear_top1", "few-shot linear"), ("linear_top5", "linear top5"),
+        ("linear_top1", "linear accuracy"), ("knn_top1", "kNN accuracy"),
+        ("warped_knn_top1", "kNN accuracy on warped images"),
+        ("few_shot_linear_top1", "few-shot linear accuracy"),
+        ("linear_top5", "linear top-5 accuracy"), ("linear_top1_drop", "drop in linear accuracy"),
         ("mi_lower_bound", "MI bound"), ("grad_norm_q", "grad norm q"),
     ],
 )  # fmt: skip

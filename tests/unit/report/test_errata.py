@@ -43,7 +43,9 @@ def test_what_a_source_states_otherwise_is_said() -> None:
     differences = ["epochs = 200, published 240", "K = 65536, published 16384"]
     assert quoted_differences(value, value.quoted_from) == differences
     online = value.quoted_from.model_copy(update={"metric": "online_linear_top1"})
-    assert quoted_differences(value, online) == ["online linear, published as linear"]
+    assert quoted_differences(value, online) == [
+        "online linear accuracy, published as linear accuracy"
+    ]
 
 
 def test_tables_mark_quoted_numbers() -> None:

@@ -115,7 +115,9 @@ def test_without_results_an_answer_says_so_and_what_to_run() -> None:
 def test_answers_come_from_the_results(image_site: Path) -> None:
     text = (image_site / "index.md").read_text()
     assert "**Does DCL help at small batch?** [Yes, on CIFAR-10 at 24x24, small network, " in text
-    assert re.search(r"kNN, dcl - infonce at cifar10, batch 32: \+4\.\d+ .*; paper \+4\.8", text)
+    assert re.search(
+        r"kNN accuracy, dcl - infonce at cifar10, batch 32: \+4\.\d+ .*; paper \+4\.8", text
+    )
     assert "computed 2026-11-18" in text
     assert "Made-up Processor (CPU)" in text
 
