@@ -24,7 +24,7 @@ from bench.text import counted, number_words, value_text
 PUBLISHED: Literal["published"] = "published"
 OTHERS: Literal["others"] = "others"
 HERE: Literal["here"] = "here"
-NO_SUITE = "not looked up, as no suite here tests this"
+NO_SUITE = "not looked up, because no suite tests this question"
 
 
 class Ours(NamedTuple):
@@ -119,7 +119,7 @@ class Findings:
         """One sentence for each leading effect."""
         words = {row.kind: f"{row.number} {row.unit}".strip() for row in self.leading}
         counting = [row for row in self.leading if row.kind == OTHERS]
-        others = "measured, but no effect counts" if self.of(OTHERS) else "nobody"
+        others = "measured, but no effect counts" if self.of(OTHERS) else "not measured"
         if counting:
             yes = sum(row.says == Seen.YES for row in counting)
             others = f"{_range(counting)} ({yes} of {counted(len(counting), 'effect')} as claimed)"

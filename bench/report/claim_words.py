@@ -13,9 +13,9 @@ from bench.text import number_words, value_text
 def effect_words(record: Mapping[str, Any]) -> str:
     """Return a row of `bench claims --json` as text; empty without an effect.
 
-    Example: `linear accuracy, dcl - infonce at batch 32: +0.4 [-1.1, 1.8] points (95 % interval;
-    holds if above 0), n = 5 (seed variance pooled, 20 degrees of freedom); paper +4.8; minimum
-    detectable effect 1.2`.
+    Example: `linear accuracy, DCL - InfoNCE at batch size 32: +0.4 [-1.1, 1.8] points (95 %
+    interval; holds if above 0), n = 5 (seed variance pooled, 20 degrees of freedom); paper +4.8;
+    minimum detectable effect 1.2`.
     """
     if record["effect"] is None:
         return ""
@@ -41,8 +41,8 @@ def effect_words(record: Mapping[str, Any]) -> str:
 def short_words(judged: Judged) -> str:
     """Return what a check measured and requires, without statistics; empty without an effect.
 
-    Example: `linear accuracy, dcl - infonce at batch 32: +0.4 [-1.1, 1.8] points (holds if above
-    0)`.
+    Example: `linear accuracy, DCL - InfoNCE at batch size 32: +0.4 [-1.1, 1.8] points (holds if
+    above 0)`.
     """
     record = judged.record()
     if record["effect"] is None:

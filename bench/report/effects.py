@@ -24,8 +24,8 @@ EFFECTS_LEGEND = (
     f"repetitions. '{Verdict.SAME}': the interval includes the "
     f"published effect and excludes 0. '{Verdict.SMALLER}' and "
     f"'{Verdict.LARGER}': the whole interval is smaller or larger "
-    "than the published effect, counted in the published "
-    f"direction. '{Verdict.CANNOT_TELL}': the interval includes 0 "
+    "than the published effect, where the direction of "
+    f"the published effect counts as positive. '{Verdict.CANNOT_TELL}': the interval includes 0 "
     "and the published effect"
 )
 OTHER_DATA = "On other data"

@@ -99,7 +99,8 @@ def test_sides_above_the_floor_are_judged() -> None:
 def test_a_side_below_the_floor_decides_nothing(check: Any, numbers: Any, who: str) -> None:
     judged = judge(check, sides(*numbers), baselines())
     level = next(n for n in reversed(numbers) if n == 39)
-    told = f"cells with {who} are not detectably above baseline: kNN {level:.1f}, raw pixels 40.0"
+    told = f"cells with {who} are not detectably above baseline: "
+    told += f"kNN accuracy {level:.1f}, raw pixels 40.0"
     assert (str(judged.verdict), judged.unlearned[0]) == ("cannot tell", told)
     assert judged.effect is not None
     assert judged.why is not None
@@ -129,7 +130,7 @@ def test_a_lead_over_the_floor_must_be_one_that_is_seen(points: int) -> None:
     who = value_text(side)
     assert (str(low.verdict), low.why) == (
         "cannot tell",
-        f"cells with {who} are not detectably above baseline: kNN "
+        f"cells with {who} are not detectably above baseline: kNN accuracy "
         f"{40 + 0.99 * seen:.1f}, raw pixels 40.0; only a lead of {seen:.2g} or "
         "more can be detected",
     )

@@ -92,7 +92,7 @@ def test_all_formats_take_the_table() -> None:
     assert 'kNN top-1 (%),32,+4.8,"+4.00 [+3.53, +4.47]",5,' in to_csv(table)
     text = to_latex(table)
     assert "\nmetric & batch size & published & measured {[}95 \\% interval{]} & " in text
-    assert "kNN top-1 & 32 & +4.8 & +4.00 {[}+3.53, +4.47{]} & 5 &" in text
+    assert "kNN top-1 (\\%) & 32 & +4.8 & +4.00 {[}+3.53, +4.47{]} & 5 &" in text
     assert "\\caption{DCL, Table 1 CIFAR-10: effect of loss DCL over InfoNCE, scale cifar}" in text
     assert text.count("\\addlinespace") == 1
     alone = to_latex(replace(table, rows=[table.rows[0], table.rows[5]]))

@@ -16,7 +16,7 @@ VALUES = [value for name in PAPERS for value in load_paper(name).values]
 
 def test_the_page_lists_every_number_that_is_not_the_authors(tmp_path: Path) -> None:
     write_errata(tmp_path, {name: load_paper(name) for name in PAPERS})
-    known, other = (tmp_path / "errata.md").read_text().split("## Other numbers")
+    known, other = (tmp_path / "errata.md").read_text().split("## Numbers whose source")
     for value in (v for v in VALUES if v.quoted_from is not None):
         assert value.quoted_from is not None
         line = rf"\({value.paper}/{value.artifact}\.md\).*\| {value.value} quoted \| "

@@ -116,7 +116,7 @@ def test_answers_come_from_the_results(image_site: Path) -> None:
     text = (image_site / "index.md").read_text()
     assert "**Does DCL help at small batch?** [Yes, on CIFAR-10 at 24x24, small network, " in text
     assert re.search(
-        r"kNN accuracy, dcl - infonce at cifar10, batch 32: \+4\.\d+ .*; paper \+4\.8", text
+        r"kNN accuracy, DCL - InfoNCE at CIFAR-10, batch size 32: \+4\.\d+ .*; paper \+4\.8", text
     )
     assert "computed 2026-11-18" in text
     assert "Made-up Processor (CPU)" in text

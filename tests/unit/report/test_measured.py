@@ -62,7 +62,7 @@ def test_a_gain_stands_beside_what_gains() -> None:
     assert table is not None
     assert [row[1].text for row in table.rows] == ["81.00 (+1.00)", "80.00"]
     assert table.notes == [
-        "signed, in parentheses: the difference from infonce, ± half of its 95 % interval"
+        "numbers in parentheses: difference from infonce ± half of the 95 % interval"
     ]
     assert [row[1].cells for row in table.rows] == [(cells[1].id,), (cells[0].id,)]
 
