@@ -50,7 +50,7 @@ def test_effects_beside_those_of_the_paper(measured: Workspace) -> None:
         (256, 2.8, 0, "not measured"), (512, 2.2, 0, "not measured"),
     ]  # fmt: skip
     text = measured.call("compare", NAME, "--effects").out
-    assert "dcl/table-1-cifar10: effect of loss dcl over infonce, scale cifar" in text
+    assert "dcl/table-1-cifar10: effect of loss DCL over InfoNCE, scale cifar" in text
 
 
 def test_what_was_measured_on_other_data_is_listed_once_without_a_verdict(
@@ -74,7 +74,7 @@ def test_what_was_measured_on_other_data_is_listed_once_without_a_verdict(
 
 def test_a_reduced_scale_compares_effects_where_values_cannot_be(measured: Workspace) -> None:
     text = measured.call("compare", NAME).out
-    assert "effect of loss dcl over infonce" in text
+    assert "effect of loss DCL over InfoNCE" in text
     assert "+4.8" in text
 
 

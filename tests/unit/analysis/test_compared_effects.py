@@ -254,8 +254,8 @@ def test_verdicts(printed: float, low: float | None, high: float | None, verdict
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("dcl-table-18", {"loss dcl over infonce"}),
-        ("eqco-table-9", {"loss eqco, alpha 512 over loss infonce"}),
+        ("dcl-table-18", {"loss DCL over InfoNCE"}),
+        ("eqco-table-9", {"loss EqCo, alpha 512 over loss InfoNCE"}),
         ("eqco-table-3", {"momentum 0.999 over 0"}),
         ("unigrad-table-3", {
             "target momentum over stop-gradient",

@@ -24,7 +24,7 @@ def test_a_row_stands_alone() -> None:
     table = effects_table(rows)
     assert table is not None
     assert table.title == (
-        "dcl/table-1-cifar10: effect of loss dcl over infonce on kNN top-1 (%), scale cifar"
+        "dcl/table-1-cifar10: effect of loss DCL over InfoNCE on kNN top-1 (%), scale cifar"
     )
     assert table.heads == [
         "batch_size", "published", "measured [95 % interval]", "seeds", "minimum detectable",
