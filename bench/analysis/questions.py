@@ -6,6 +6,8 @@ from typing import Any, Literal, NamedTuple
 
 from bench.analysis.others import (
     CONTRAST,
+    OTHER_DATA,
+    WITHIN_NOISE,
     Seen,
     overall,
     published_data,
@@ -24,6 +26,11 @@ from bench.text import counted, number_words, value_text
 PUBLISHED: Literal["published"] = "published"
 OTHERS: Literal["others"] = "others"
 HERE: Literal["here"] = "here"
+UNCOUNTED = {
+    CONTRAST: "the compared runs also differ in other settings",
+    OTHER_DATA: "on a data set that the paper does not use",
+    WITHIN_NOISE: "within the noise of single runs",
+}
 NO_SUITE = "not looked up, because no suite tests this question"
 
 
@@ -289,8 +296,8 @@ def _uncounted_words(rows: Sequence[EffectRow]) -> str:
         ).append(row)
     parts = []
     for (why, quantity), alike in kinds.items():
-        words = "the compared runs also differ in other settings" if why == CONTRAST else why
-        parts.append(f"{counted(len(alike), 'effect')} of {quantity} ({words}), {_range(alike)}")
+        words = f"{counted(len(alike), 'effect')} of {quantity} ({UNCOUNTED[why]})"
+        parts.append(f"{words}, {_range(alike)}")
     return "; ".join(parts)
 
 

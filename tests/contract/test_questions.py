@@ -57,8 +57,8 @@ def test_one_command_says_what_is_known_of_dcl_at_small_batch(workspace: Workspa
     uncounted = others.partition("; not counted: ")[2]
     assert uncounted == (
         "12 effects of DCL - InfoNCE (the compared runs also differ in other "
-        "settings), -4.2 to +2.0; 3 effects of change over epochs (other data), "
-        "+3.4 to +5.2."
+        "settings), -4.2 to +2.0; 3 effects of change over epochs (on a data set that "
+        "the paper does not use), +3.4 to +5.2."
     )
     assert (6.3, "cifar10", "yes") in {(e["effect"], e["data"], e["says"]) for e in rows["others"]}
     assert all(e["links"] for e in rows["others"])

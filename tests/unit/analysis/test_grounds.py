@@ -183,7 +183,7 @@ def test_without_its_baselines_nothing_is_judged_on_an_accuracy(kind: str) -> No
     for done in (some, [], None):
         judged = judge(AT_64, sides(52, 50), done)
         assert (str(judged.verdict), judged.missing, judged.room) == (
-            "not tested", "its trivial baseline and supervised accuracy are not computed yet", None,
+            "not tested", "the trivial baseline and supervised accuracy are not computed yet", None,
         )  # fmt: skip
         assert judged.effect is not None
 

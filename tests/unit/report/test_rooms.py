@@ -84,7 +84,7 @@ def test_the_page_says_what_is_not_computed_yet(workspace: Workspace, path: Path
     )
     baselines = "the baselines (raw pixels, untrained network, training with labels)"
     assert f"\n\n{baselines} are not computed yet\n" in page
-    assert "): its trivial baseline and supervised accuracy are not computed yet\n" in page
+    assert "): the trivial baseline and supervised accuracy are not computed yet\n" in page
     assert "headroom 30.0" not in page
 
 
