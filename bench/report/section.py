@@ -151,7 +151,7 @@ class SectionFacts:
     def main_figure(self) -> tuple[str, str] | None:
         """Name and title of the main figure; None without figures."""
         tables = [e.table for name, e in self.effects.items() if self.outcomes(name)]
-        effects = [(t.name, f"{t.title}; published as open circles") for t in tables]
+        effects = [(t.name, f"{t.title}; published effects are open circles") for t in tables]
         return next(iter([*effects, *((f.name, f.caption) for f in self.figures)]), None)
 
     @property

@@ -78,7 +78,7 @@ def test_a_check_that_is_not_asked_about_stays_out() -> None:
     frame = bench.questions("dclw-weights", results=REFERENCE, suites=SUITES)
     claimed = frame[frame.claim == "dcl/dclw-order"]
     assert set(claimed.kind) == {"published", "others", "here"}
-    assert claimed.what.str.lstrip("(").str.startswith("dclw").all()
+    assert claimed.what.str.lstrip("(").str.startswith("DCLW").all()
 
 
 def test_a_mistyped_question_is_one_line(workspace: Workspace) -> None:
@@ -128,8 +128,8 @@ def test_each_effect_is_a_point_of_the_forest_plot() -> None:
     filled = {x for x, _, filling in points if filling != "none"}
     assert filled == {2.5, 0.7}
     names = [label.get_text() for label in ax.get_yticklabels()]
-    assert names[1].splitlines() == ["a, cifar10, kNN accuracy: dcl - infonce", "tau = 0.1"]
-    assert names[3] == "s cifar, CIFAR-10, kNN accuracy: dcl - infonce"
+    assert names[1].splitlines() == ["a, cifar10, kNN: dcl - infonce", "tau = 0.1"]
+    assert names[3] == "s cifar, CIFAR-10, kNN: dcl - infonce"
 
 
 def test_the_overview_has_the_leading_effects_of_each_question_in_a_line() -> None:

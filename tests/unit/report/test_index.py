@@ -49,9 +49,11 @@ def test_counts_stay_apart_by_kind_of_evidence(image_site: Path) -> None:
 def test_an_artifact_counts_as_measured_on_its_own_data_alone(image_site: Path) -> None:
     """DCL's Table 1 on ImageNet, beside cells on CIFAR-10: a link, no verdict."""
     page = (image_site / "dcl" / "table-1-imagenet1k.md").read_text()
-    assert "Measured on other data, so without a verdict: [dcl-table-1, scale cifar]" in page
+    told = "Effects measured on other data than the paper's have no verdict: "
+    assert f"{told}[dcl-table-1, scale cifar]" in page
     assert "## Effects: published and measured" not in page
-    assert "## On other data" in (image_site / "dcl-table-1" / "cifar" / "index.md").read_text()
+    suite_page = (image_site / "dcl-table-1" / "cifar" / "index.md").read_text()
+    assert "## Effects on other data" in suite_page
     own = (image_site / "dcl" / "table-1-cifar10.md").read_text()
     assert "## Effects: published and measured" in own
 

@@ -49,7 +49,8 @@ def test_room_stands_below_each_table_of_an_accuracy(workspace: Workspace, path:
     assert f"<p>{ROOM}</p>" in texts["roomy/tiny/index.html"]
     assert f"\\par\\footnotesize {ROOM}\n" in texts["roomy/tiny/knn-top-1.tex"]
     assert (
-        texts["roomy/tiny/room.csv"].splitlines()[1] == "knn_top1,40.0,25.0 ± 0.0,70.0 ± 0.0,30.0"
+        texts["roomy/tiny/room.csv"].splitlines()[1]
+        == "kNN top-1 (%),40.0,25.0 ± 0.0,70.0 ± 0.0,30.0"
     )
     assert f"**holds** ({ROOM})" in page
 
