@@ -120,6 +120,6 @@ def test_a_map_says_where_each_row_is_best() -> None:
     asked = ASKED.model_copy(update={"columns": "tau"})
     suite = load_suite(SUITES / "map-temperature.yaml").model_copy(update={"tables": [asked]})
     assert best_lines(suite, list(done)) == [
-        "dcl: best kNN at tau 0.2, 72.0 [67.0, 77.0] % (best of 3 values)"
+        "dcl: best kNN accuracy at tau 0.2, 72.0 [67.0, 77.0] % (best of 3 values)"
     ]
     assert best_lines(suite.model_copy(update={"paper": "dcl"}), list(done)) == []
