@@ -43,7 +43,7 @@ from bench.suites.checks import Check
 from bench.suites.suite import Suite
 
 ONE_SEED = "one seed has no interval"
-SHOWN = "measured, but its check cannot contradict the claim and decides nothing"
+SHOWN = "measured, but the check cannot contradict the claim, so it decides nothing"
 ROW_KEYS = (
     "paper", "claim", "claim_text", "locator", "scale", "evidence", "check", "subject", "required",
     "unit", "judged", "counts", "part", "stand_in_for", "threshold", "published_effect",

@@ -32,6 +32,7 @@ from bench.analysis.statistics import LEVEL, Estimate, Interval
 from bench.analysis.verdicts import Verdict, judge_effect
 from bench.cells.cell import Cell
 from bench.papers.reader import Paper, Statement
+from bench.papers.vocabulary import value_name
 from bench.record import Json
 from bench.results.reader import Done
 from bench.suites.checks import Exceeds, Where
@@ -192,9 +193,9 @@ class ComparedEffect:
         ]
         names = list(dict.fromkeys([*parts[0], *parts[1]]))
         if len(names) == 1 and all(parts):
-            name, (value, base) = names[0], (value_text(side[names[0]]) for side in parts)
+            name, (value, base) = names[0], (_value_words(side[names[0]]) for side in parts)
             return f"{name} {value} over {base}"
-        texts = [", ".join(f"{n} {value_text(v)}" for n, v in side.items()) for side in parts]
+        texts = [", ".join(f"{n} {_value_words(v)}" for n, v in side.items()) for side in parts]
         return " over ".join(texts)
 
     @property
@@ -453,13 +454,18 @@ class _Family:
         return (None if stated is None else str(stated)), mine
 
     def _replaced(self, printed: PrintedEffect) -> tuple[str, ...]:
-        """Return which settings of the scale stand for which of the published rows."""
+        """Return which settings of the scale replace which settings of the published rows."""
         replaced: dict[str, None] = {}
         for wanted in (printed.settings, printed.over):
             for name, value in self.counterparts.of(wanted).items():
                 if value != wanted[name]:
-                    replaced[f"{name} {value_text(value)} for {value_text(wanted[name])}"] = None
+                    words = f"{name} {value_text(value)} instead of {value_text(wanted[name])}"
+                    replaced[words] = None
         return tuple(replaced)
+
+
+def _value_words(value: Any) -> str:
+    return value_name(value) if isinstance(value, str) else value_text(value)
 
 
 def _telling(effects: Sequence[MeasuredEffect]) -> list[Settings]:

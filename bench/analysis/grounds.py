@@ -20,7 +20,7 @@ from bench.suites.checks import Check, Where
 from bench.suites.metric_words import metric_words
 from bench.text import value_text
 
-NOT_COMPUTED = "its trivial baseline and supervised accuracy are not computed yet"
+NOT_COMPUTED = "the trivial baseline and supervised accuracy are not computed yet"
 LEFT = 10.0
 """Percent points of headroom that are needed beyond the minimum detectable effect.
 

@@ -6,6 +6,8 @@ from typing import Any, Literal, NamedTuple
 
 from bench.analysis.others import (
     CONTRAST,
+    OTHER_DATA,
+    WITHIN_NOISE,
     Seen,
     overall,
     published_data,
@@ -24,7 +26,12 @@ from bench.text import counted, number_words, value_text
 PUBLISHED: Literal["published"] = "published"
 OTHERS: Literal["others"] = "others"
 HERE: Literal["here"] = "here"
-NO_SUITE = "not looked up, as no suite here tests this"
+UNCOUNTED = {
+    CONTRAST: "the compared runs also differ in other settings",
+    OTHER_DATA: "on a data set that the paper does not use",
+    WITHIN_NOISE: "within the noise of single runs",
+}
+NO_SUITE = "not looked up, because no suite tests this question"
 
 
 class Ours(NamedTuple):
@@ -119,7 +126,7 @@ class Findings:
         """One sentence for each leading effect."""
         words = {row.kind: f"{row.number} {row.unit}".strip() for row in self.leading}
         counting = [row for row in self.leading if row.kind == OTHERS]
-        others = "measured, but no effect counts" if self.of(OTHERS) else "nobody"
+        others = "measured, but no effect counts" if self.of(OTHERS) else "not measured"
         if counting:
             yes = sum(row.says == Seen.YES for row in counting)
             others = f"{_range(counting)} ({yes} of {counted(len(counting), 'effect')} as claimed)"
@@ -289,8 +296,8 @@ def _uncounted_words(rows: Sequence[EffectRow]) -> str:
         ).append(row)
     parts = []
     for (why, quantity), alike in kinds.items():
-        words = "the compared runs also differ in other settings" if why == CONTRAST else why
-        parts.append(f"{counted(len(alike), 'effect')} of {quantity} ({words}), {_range(alike)}")
+        words = f"{counted(len(alike), 'effect')} of {quantity} ({UNCOUNTED[why]})"
+        parts.append(f"{words}, {_range(alike)}")
     return "; ".join(parts)
 
 

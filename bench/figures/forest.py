@@ -20,7 +20,7 @@ OVERVIEW_CHARACTERS = 34  # of a line of a question there
 POINTS = "points"
 LABELS = {
     PUBLISHED: ("published", "o", "none"),
-    OTHERS: ("by others (filled: it counts)", "^", "none"),
+    OTHERS: ("by others (filled: the effect counts)", "^", "none"),
     HERE: ("measured here, 95 % interval", "D", GREY),
 }
 """Marker and fill in the legend, by kind of effect."""
@@ -50,8 +50,8 @@ def draw_overview(found: Sequence[Findings]) -> Canvas | None:
             name = "\n".join(wrap(one.question.question, OVERVIEW_CHARACTERS))
             lines.append((name, one.leading))
     title = (
-        "for each question: one published effect, one measured here, and all "
-        "effects by others that count"
+        "for each question: one published effect, one effect measured here, and all "
+        "effects of other projects that count"
     )
     return _drawn(lines, title, OVERVIEW_IN) if lines else None
 

@@ -195,7 +195,7 @@ def _curves(figure: Figure, frames: Sequence[pd.DataFrame], panels: Sequence[Pan
         axes = [*axes, _draw_twin(figure, figure.twin, frames[-1], axes[0], names)]
     order = [line_label(line, name) for name in names or [""]]
     told = named_lines(order)
-    few = f"\n{len(told)} of {len(order)} lines are named" if len(told) < len(order) else ""
+    few = f"\nthe legend names {len(told)} of {len(order)} lines" if len(told) < len(order) else ""
     numbers = [(row["dataset"], row[SOURCE]) for p in panels for row in p.others.to_dict("records")]
     title = _interval(figure, frames) + few + sources_text(numbers, canvas.get_figwidth())
     add_legend(canvas, axes, title, order=order)
@@ -282,6 +282,6 @@ def _interval_of(figure: Figure, quantity: Quantity, frame: pd.DataFrame) -> str
     if line and there[line].nunique() > most:
         return f"means over seeds ({n})"
     if counts.max() < LEAST_SEEDS:
-        return f"mean, and each seed by itself ({n})"
-    few = f"; each seed by itself below {LEAST_SEEDS}" if 1 < counts.min() < LEAST_SEEDS else ""
+        return f"mean over seeds, and single seeds ({n})"
+    few = f"; single seeds if fewer than {LEAST_SEEDS}" if 1 < counts.min() < LEAST_SEEDS else ""
     return f"mean and 95 % t-interval over seeds ({n}){few}"

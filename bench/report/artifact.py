@@ -9,6 +9,7 @@ from bench.analysis.claims import claims_of_artifact
 from bench.analysis.others import SeenByOthers
 from bench.files.atomic import write_whole
 from bench.papers.reader import Artifact, Paper
+from bench.papers.vocabulary import setting_name, value_name
 from bench.report.effects import ArtifactEffects, artifact_effects
 from bench.report.errata import has_quoted
 from bench.report.others import beside_rows
@@ -115,13 +116,20 @@ def _effects(
 
 def _curves(figure: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the axes, series and known points of a figure without published numbers."""
-    parts = [("across", figure.get("x")), ("up", figure.get("y"))]
+    parts = [("horizontal axis", figure.get("x")), ("vertical axis", figure.get("y"))]
     parts += [("series", "; ".join(map(_words, figure.get("series") or [])))]
-    parts += [("known points", "; ".join(map(_words, figure.get("known_points") or [])))]
+    points = "; ".join(map(_words, figure.get("known_points") or []))
+    parts += [("points that the paper states", points)]
     return [(name, str(value)) for name, value in parts if value]
 
 
 def _words(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{k} {v}" for k, v in value.items())
-    return str(value)
+        place = f" ({value['locator']})" if "locator" in value else ""
+        return ", ".join(_part(k, v) for k, v in value.items() if k != "locator") + place
+    return value_name(value) if isinstance(value, str) else str(value)
+
+
+def _part(key: str, value: Any) -> str:
+    """Return one key of a point in words: `method SimCLR`, `learning rate 0.1`."""
+    return f"{setting_name(key)} {value_name(str(value))}".strip()

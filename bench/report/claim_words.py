@@ -6,15 +6,16 @@ from typing import Any
 from bench.analysis.claims import Judged
 from bench.analysis.statistics import Interval
 from bench.suites.checks import SETTINGS, Where, settings_words
+from bench.suites.metric_words import metric_words
 from bench.text import number_words, value_text
 
 
 def effect_words(record: Mapping[str, Any]) -> str:
     """Return a row of `bench claims --json` as text; empty without an effect.
 
-    Example: `linear, dcl - infonce at batch 32: +0.4 [-1.1, 1.8] points (95 % interval; holds if
-    above 0), n = 5 (seed variance pooled, 20 degrees of freedom); paper +4.8; minimum detectable
-    effect 1.2`.
+    Example: `linear accuracy, DCL - InfoNCE at batch size 32: +0.4 [-1.1, 1.8] points (95 %
+    interval; holds if above 0), n = 5 (seed variance pooled, 20 degrees of freedom); paper +4.8;
+    minimum detectable effect 1.2`.
     """
     if record["effect"] is None:
         return ""
@@ -40,7 +41,8 @@ def effect_words(record: Mapping[str, Any]) -> str:
 def short_words(judged: Judged) -> str:
     """Return what a check measured and requires, without statistics; empty without an effect.
 
-    Example: `linear, dcl - infonce at batch 32: +0.4 [-1.1, 1.8] points (holds if above 0)`.
+    Example: `linear accuracy, DCL - InfoNCE at batch size 32: +0.4 [-1.1, 1.8] points (holds if
+    above 0)`.
     """
     record = judged.record()
     if record["effect"] is None:
@@ -110,13 +112,14 @@ def remark_text(judged: Judged) -> str:
     """Return further remarks on a verdict: what it excludes and what it depends on."""
     part, stand_in, room = judged.check.part, judged.stand_in_for, judged.room
     unknown = judged.check.metric.endswith("top1") and judged.effect and not judged.missing
+    no_floor = "the accuracies of raw pixels and of an untrained network are unknown"
     remarks = [
         judged.missing,
         judged.why,
         f"tests only this part of the claim: {part}" if part else None,
-        f"measured in place of {stand_in}" if stand_in else None,
+        f"the paper's metric is {metric_words(stand_in)}" if stand_in else None,
         "this check does not count in the verdict" if judged.check.shown else None,
-        room.in_words if room else "the accuracy without learning is unknown" if unknown else None,
+        room.in_words if room else no_floor if unknown else None,
     ]
     return "; ".join(text for text in remarks if text)
 

@@ -10,6 +10,7 @@ from bench.analysis.compared_effects import (
     varied_settings,
 )
 from bench.analysis.verdicts import Verdict
+from bench.report.paper_table import metric_head
 from bench.report.tables import Entry, Table, number, setting_entry, signed, slug
 from bench.suites.metric_words import metric_title
 
@@ -23,8 +24,8 @@ EFFECTS_LEGEND = (
     f"repetitions. '{Verdict.SAME}': the interval includes the "
     f"published effect and excludes 0. '{Verdict.SMALLER}' and "
     f"'{Verdict.LARGER}': the whole interval is smaller or larger "
-    "than the published effect, counted in the published "
-    f"direction. '{Verdict.CANNOT_TELL}': the interval includes 0 "
+    "than the published effect, where the direction of "
+    f"the published effect counts as positive. '{Verdict.CANNOT_TELL}': the interval includes 0 "
     "and the published effect"
 )
 OTHER_DATA = "On other data"
@@ -61,14 +62,14 @@ def effects_table(effects: Sequence[ComparedEffect]) -> Table | None:
     decimals = max(LEAST_DECIMALS, *(row.printed.decimals for row in rows if row.printed))
     texts = {
         "effect": [row.contrast for row in rows],
-        "metric": [row.metric for row in rows],
+        "metric": [metric_head(row.metric) for row in rows],
         "scale": [row.scale if row.measured else "" for row in rows],
     }
     one = {head: only for head, column in texts.items() if (only := _only(column)) is not None}
     before = [head for head in ("effect", "metric") if head not in one]
     after = [head for head in ("scale",) if head not in one]
     replaced = [_replaced(row) for row in rows]
-    last = ["in place of the paper's"] if any(replaced) else []
+    last = ["replaced at this scale"] if any(replaced) else []
     heads = [
         *before, *settings, "published", *after, "measured [95 % interval]", "seeds",
         "minimum detectable", "verdict", *last,
@@ -96,7 +97,7 @@ def other_data_table(effects: Sequence[OtherEffect]) -> Table:
     lines = [
         [
             Entry(row.contrast),
-            Entry(row.stand_in or row.metric),
+            Entry(metric_head(row.stand_in or row.metric)),
             Entry(str(row.data[1])),
             *(setting_entry(row.at.get(name)) for name in settings),
             *_measured(row, LEAST_DECIMALS)[:2],
@@ -109,10 +110,11 @@ def other_data_table(effects: Sequence[OtherEffect]) -> Table:
 
 
 def _replaced(row: ComparedEffect) -> str:
-    """Return what of a reduced scale stands for what of the paper."""
+    """Return the metric and the settings of a reduced scale that replace the paper's."""
     if row.measured is None:
         return ""
-    return "; ".join([*([row.stand_in] if row.stand_in else []), *row.replaced])
+    metrics = [metric_title(metric) for metric in (row.stand_in, row.metric) if metric]
+    return "; ".join([" instead of ".join(metrics)] * bool(row.stand_in) + [*row.replaced])
 
 
 def _only(values: Sequence[str]) -> str | None:
@@ -124,7 +126,7 @@ def _only(values: Sequence[str]) -> str | None:
 def _title(row: ComparedEffect, one: dict[str, str]) -> str:
     title = f"{row.paper}/{row.artifact}: effect"
     title += f" of {one['effect']}" if "effect" in one else ""
-    title += f" on {metric_title(one['metric'])}" if "metric" in one else ""
+    title += f" on {one['metric']}" if "metric" in one else ""
     return title + (f", scale {one['scale']}" if "scale" in one else "")
 
 

@@ -30,7 +30,7 @@ from bench.suites.metric_words import metric_words
 from bench.suites.suite import MeasuredTable, Suite
 from bench.text import value_text
 
-NO_ROOM = "{}, untrained network and network with labels: not computed yet"
+NO_ROOM = "the baselines ({}, untrained network, training with labels) are not computed yet"
 MOST_COLUMNS = 8  # of a table that no suite lays out
 LEAST_COLUMNS = 3  # of a setting whose best value is named
 LEAST_SEEDS = 3  # of an interval; of fewer the lowest and the highest are reported
@@ -244,10 +244,8 @@ def _notes(metric: str, found: Sequence[Found], rooms: Rooms) -> list[str]:
     if rooms.are_missing(metric, every):
         return [NO_ROOM.format(raw_inputs(metric))]
     low = sum(_reaches_floor(one.low, rooms.of(metric, one.cells)) for one in found if one.values)
-    what = (
-        "an interval" if any(len(one.values) >= LEAST_SEEDS for one in found) else "a lowest seed"
-    )
-    note = f"{low} of {len(found)} entries have {what} at or below the trivial baseline"
+    what = "an interval" if any(len(one.values) >= LEAST_SEEDS for one in found) else "a worst seed"
+    note = f"{low} of {len(found)} entries have {what} that reaches the trivial baseline"
     return [*room_lines(rooms.of(metric, every)), *([note] if low else [])]
 
 

@@ -11,33 +11,35 @@ from bench.text import value_text
 
 METHODS_HEAD = """# Methods, setting by setting
 
-Written by `bench methods --to reports/reference` from the presets. A method is a combination of
-settings: a suite may override any of them. The columns of a family's table are the settings that
-differ within the family; the other settings are listed above the table. Bold: the method deviates
-from the one that it is *like*. `-`: the setting has no meaning here. `bench methods NAME` gives the
-source of each setting. [Presets and their sources](presets.md) compares the presets with the papers
-and their released code.
+`bench methods --to reports/reference` writes this page from the presets. A method is a combination
+of settings, and a suite may override each setting. The columns of a family's table are the settings
+that differ within the family; settings that all methods of the family share are listed above the
+table. The column *like* names the method from which a method is derived; values in bold differ
+from that method. `-` means that the setting has no meaning for the method. `bench methods NAME`
+gives the source of each setting. [Presets and their sources](presets.md) compares the presets with
+the papers and their released code.
 """
 NOT_CHECKED = """\
-Sections, equations and values cited from other papers, by their arXiv numbers,
-were not checked against the papers' texts.
+Citations of other papers, which are given by their arXiv numbers, were not checked
+against the texts of these papers.
 """
 """A warning about sources that begin with arXiv."""
 PRESETS_HEAD = f"""# Presets and their sources
 
-Written by `bench methods --to reports/reference` from the presets and the recorded facts. [Methods,
-setting by setting](methods.md) lists all settings of each method and explains them.
+`bench methods --to reports/reference` writes this page from the presets and the recorded facts.
+[Methods, setting by setting](methods.md) lists and explains all settings of each method.
 
-A preset's table lists the settings that the preset sets itself; it takes all other settings from
-the preset that it is *like*. The last column names the paper. The released code is the code of its
-authors, or the code that the paper names. An empty entry means that no value is recorded; our value
-may still differ. Values joined by *or* are each stated somewhere. `0.08 feature_dim`: 0.08 times
-that setting. `-`: the setting has no meaning here. **Bold**: our value differs from the stated one;
-the last column gives the reason.
+A preset's table lists the settings that the preset sets itself; all other settings come from the
+preset from which it is derived. The last column names the paper. The released code is the code of
+the paper's authors, or the code that the paper names. An empty entry means that no value is
+recorded; our value may still differ from the paper or the code. If several values are joined by
+*or*, the paper or the code states each of them in some place. `0.08 feature_dim` means 0.08 times
+the setting `feature_dim`. `-` means that the setting has no meaning for the preset. A value in
+**bold** differs from the stated value; the last column gives the reason.
 
-Citations of EqCo, Dual Temperature, Mutual Information, UniGrad and DCL are recorded in
+The facts that EqCo, Dual Temperature, Mutual Information, UniGrad and DCL state are recorded in
 `bench/papers/data`. {NOT_CHECKED}"""
-_COLUMNS = ["setting", "the paper's value", "the released code's", "ours"]
+_COLUMNS = ["setting", "value in the paper", "value in the released code", "our value"]
 _WHOSE = {"paper": "the paper's", "code": "the code's"}
 
 
@@ -57,7 +59,7 @@ def methods_page(
     parts = [METHODS_HEAD]
     parts += [_family(name, [r for r in records if r["family"] == name]) for name in families]
     rows = [f"| {name} | {why} |" for name, why in elsewhere.items()]
-    head = ["## Not among them", "", "| name | what it is |", "|---|---|"]
+    head = ["## Published names that are no presets", "", "| name | meaning |", "|---|---|"]
     parts += ["\n".join([*head, *rows, ""]), _reference(settings)]
     return "\n".join(parts) + "\n"
 
@@ -67,7 +69,8 @@ def _reference(settings: Sequence[Setting]) -> str:
     lines = ["## Settings", ""]
     for axis in dict.fromkeys(setting.axis for setting in settings):
         listed = [setting for setting in settings if setting.axis == axis]
-        lines += [f"### {axis}", "", "| setting | values | default | what |", "|---|---|---|---|"]
+        heads = ["| setting | values | default | meaning |", "|---|---|---|---|"]
+        lines += [f"### {axis}", "", *heads]
         lines += [f"| `{s.name}` | {s.values} | {s.default} | {s.what} |" for s in listed]
         lines.append("")
     return "\n".join(lines).rstrip()
@@ -83,7 +86,7 @@ def _family(name: str, records: Sequence[Mapping[str, Any]]) -> str:
     lines = [f"## {name}", ""]
     if common:
         shared_text = ", ".join(f"{n} {_text(shared.get(n))}" for n in common)
-        lines += [f"All of them: {shared_text}.", ""]
+        lines += [f"Settings that all methods of this family share: {shared_text}.", ""]
     lines += ["| method | like | " + " | ".join(varied) + " |", "|---" * (len(varied) + 2) + "|"]
     for record in records:
         settings, base = values[record["name"]], values.get(record["like"])
@@ -162,20 +165,21 @@ def _all_departures(rows: Mapping[str, Mapping[str, _Row]]) -> str:
     ]
     heads = ["preset", *_COLUMNS, "why"]
     return "\n".join(
-        ["## Where our value differs from the stated one", "", *_table(heads, lines), ""]
+        ["## Values that differ from the paper or the released code", "", *_table(heads, lines), ""]
     )
 
 
 def _section(label: str, preset: Preset, rows: Mapping[str, _Row]) -> str:
-    like = [f"All other settings are those of [{preset.like}](#{preset.like}).", ""]
+    like = [f"All other settings come from [{preset.like}](#{preset.like}).", ""]
     lines = [
         [f"`{name}`", *row.cells, f"{row.source}. Why: {row.why}" if row.why else row.source]
         for name, row in rows.items()
     ]
-    table = _table([*_COLUMNS, "where from"], lines) if lines else ["It names no setting itself."]
+    heads = [*_COLUMNS, "source and reason"]
+    table = _table(heads, lines) if lines else ["This preset sets nothing itself."]
     what = markdown_text(preset.what)
     if preset.collapses:
-        what += f". **It collapses**: {markdown_text(preset.collapses)}"
+        what += f". **The outputs of this preset collapse**: {markdown_text(preset.collapses)}"
     return "\n".join([f"### {label}", "", what, "", *(like if preset.like else []), *table, ""])
 
 

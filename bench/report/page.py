@@ -32,15 +32,16 @@ from bench.report.formats import markdown_text, to_markdown
 from bench.report.tables import LEGEND, Entry, Table, slug
 
 ROOM_MEANING = (
-    "The trivial baseline is the larger of raw pixels and the untrained network. The same network, "
-    "trained with labels for as many epochs, gives the supervised accuracy. The headroom is the "
-    "distance between the two. All are evaluated by the protocol of the cells. A claim about an "
-    "accuracy is judged only under two conditions. The headroom exceeds the minimum detectable "
-    f"effect of its check by {LEFT:g} points. And the mean of each side exceeds the trivial "
-    f"baseline by more than the smallest lead that its seeds can detect. This second condition"
-    f" is dropped if the claim itself says that a side does not learn. Accuracies during "
-    f"training have no trivial baseline and no supervised accuracy if their kNN settings "
-    f"differ from those of the evaluation."
+    "The trivial baseline is the larger of the accuracies of raw pixels and of the untrained "
+    "network. The supervised accuracy is the accuracy of the same network after training with "
+    "labels for as many epochs. The headroom is the supervised accuracy minus the trivial "
+    "baseline. All of these accuracies are evaluated by the protocol of the cells. A claim about "
+    "an accuracy is judged only if the headroom exceeds the minimum detectable effect of its check "
+    f"by at least {LEFT:g} points. In addition, the mean of each side of a check must exceed the "
+    "trivial baseline by more than the smallest lead that the seeds of this side can detect, "
+    "unless the claim itself says that a side does not learn. Accuracies during training have no "
+    "trivial baseline and no supervised accuracy if their kNN settings differ from the settings "
+    "of the evaluation."
 )
 CLAIM_MARKS = {
     ClaimVerdict.HOLDS: "✓",

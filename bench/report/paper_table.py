@@ -1,6 +1,6 @@
 """A paper's table in its own layout, with measured values below published ones."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -150,7 +150,13 @@ def _has_a_place_each(values: Sequence[PublishedValue], names: Sequence[str], co
 
 def _of(value: PublishedValue, key: str) -> Any:
     setting = value.metric if key == METRIC else value.row_settings.get(key)
-    return setting if isinstance(setting, int | float | str | None) else str(setting)
+    if isinstance(setting, Mapping):
+        return ", ".join(f"{value_name(name)} {part}" for name, part in setting.items())
+    return (
+        setting
+        if isinstance(setting, int | float | str | None)
+        else value_text(setting, joined_by=", ")
+    )
 
 
 def _place(value: PublishedValue, measured: Sequence[MeasuredNumber]) -> Entry:

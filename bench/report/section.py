@@ -23,7 +23,7 @@ from bench.report.formats import to_csv, to_latex
 from bench.report.learning_curves import learning_curves, trainings
 from bench.report.measured import measured_table, own_tables
 from bench.report.page import Page
-from bench.report.paper_table import printed_notes
+from bench.report.paper_table import metric_head, printed_notes
 from bench.report.summary import Origin, citation, origin_of, scale_words
 from bench.report.tables import (
     Entry,
@@ -151,7 +151,7 @@ class SectionFacts:
     def main_figure(self) -> tuple[str, str] | None:
         """Name and title of the main figure; None without figures."""
         tables = [e.table for name, e in self.effects.items() if self.outcomes(name)]
-        effects = [(t.name, f"{t.title}; published as open circles") for t in tables]
+        effects = [(t.name, f"{t.title}; published effects are open circles") for t in tables]
         return next(iter([*effects, *((f.name, f.caption) for f in self.figures)]), None)
 
     @property
@@ -481,7 +481,7 @@ def room_table(evidence: Evidence, metrics: Sequence[str]) -> Table | None:
     settings = apart(rooms)
     rows = [
         [
-            Entry(room.metric),
+            Entry(metric_head(room.metric)),
             *(setting_entry(dict(room.point)[name]) for name in settings),
             *_numbers(room),
         ]

@@ -35,7 +35,8 @@ MEANINGS = {
     Verdict.CANNOT_TELL: "the interval lies only partly within the tolerance, or the tolerance "
     "includes the value of an untrained network",
 }
-LEGEND = "measured ± half of the 95 % interval over seeds [published] and verdict: " + ", ".join(
+LEGEND = "Entries: measured ± half of the 95 % interval over seeds [published] mark. "
+LEGEND += "Marks: " + ", ".join(
     f"{mark} {verdict}" + (f" ({MEANINGS[verdict]})" if verdict in MEANINGS else "")
     for verdict, mark in MARKS.items()
 )
@@ -147,11 +148,11 @@ def column_head(setting: str, value: Any) -> str:
 
 
 def gain_note(over: Any) -> list[str]:
-    """Return the explanation of signed numbers in parentheses; empty without them."""
+    """Return the explanation of numbers in parentheses; empty without them."""
     return (
         []
         if over is None
-        else [f"signed, in parentheses: the difference from {over}, ± half of its 95 % interval"]
+        else [f"numbers in parentheses: difference from {over} ± half of the 95 % interval"]
     )
 
 
@@ -254,8 +255,8 @@ def covered_lines(rows: Sequence[Compared]) -> list[str]:
     if not errors:
         return []
     return [
-        f"{counted(len(errors), 'verdict')} also include the standard error due to "
-        f"the choice of test images, up to {max(errors):.2g}"
+        f"{counted(len(errors), 'verdict')} also include the standard error that the choice of "
+        f"test images causes, up to {max(errors):.2g}"
     ]
 
 

@@ -18,6 +18,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 from pydantic import Field, model_validator
 
 from bench.papers.printed_checks import PrintedCheck
+from bench.papers.vocabulary import value_name
 from bench.record import Record
 from bench.suites.metric_words import metric_words, unit_of_metric
 from bench.text import value_text
@@ -29,7 +30,7 @@ ValuesOfSides = Sequence[Collection[Any]]
 """Values of the axis at which each side has points; [None] without an axis."""
 
 DIRECTION = "the direction, not the size"
-SETTINGS = {"batch_size": "batch"}  # settings by the names that a sentence has
+SETTINGS = {"batch_size": "batch size"}  # settings by the names that a sentence has
 LEAST_POINTS = 2  # of an axis
 
 
@@ -161,7 +162,7 @@ class CheckRecord(Record, ABC):
 
     @property
     def subject(self) -> str:
-        """The compared quantity, as text: `linear, dcl - infonce at batch 32`."""
+        """The compared quantity, as text: `linear accuracy, DCL - InfoNCE at batch size 32`."""
         at = self._pair[1] + ", mean over all other settings" * self.averages
         return f"{self._metric}{', ' * bool(self._said)}{self._said}{at}"
 
@@ -522,16 +523,19 @@ Check = Annotated[
 
 
 def settings_words(settings: Where) -> str:
-    """Return settings as text: text values without names, numbers with names.
+    """Return settings as text: text values as papers write them, numbers with names.
 
     Null is omitted unless all values are null.
     """
     named = {k: v for k, v in settings.items() if k != "experiment"}
     said = {k: v for k, v in named.items() if v is not None} or named
-    return ", ".join(
-        v if isinstance(v, str) else f"{SETTINGS.get(k, k)} {value_text(v, null='none')}"
-        for k, v in said.items()
-    )
+    return ", ".join(_setting_words(name, value) for name, value in said.items())
+
+
+def _setting_words(name: str, value: Any) -> str:
+    if isinstance(value, str):
+        return value_name(value)
+    return f"{SETTINGS.get(name, name)} {value_text(value, null='none')}"
 
 
 def _shared(axis: ValuesOfSides, least: int = LEAST_POINTS) -> list[Any]:

@@ -103,7 +103,7 @@ class SourceEffect:
 
     @property
     def subject(self) -> str:
-        """The compared sides, as text: `dcl - infonce at batch 32`."""
+        """The compared sides, as text: `DCL - InfoNCE at batch size 32`."""
         said = self.check.subject.partition(", ")[2] or self.check.subject
         return said.removesuffix(", mean over all other settings")
 

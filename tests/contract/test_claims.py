@@ -35,7 +35,7 @@ def test_a_claim_has_its_text_and_its_effect_in_words(measured: Workspace) -> No
         "\n"
         "holds  eqco/toy-mi-steady\n"
         f"{TEXT}"
-        "    MI bound, change over K at eqco, alpha 512, the worst of 2 comparisons\n"
+        "    MI bound, change over K at EqCo, alpha 512, the worst of 2 comparisons\n"
         "    (mi_true 2, K 8 to 16): +0.08 [-0.22, 0.38] nats (95 % interval; holds if\n"
         "    within ±10), n = 2 (seed variance separate, 2 degrees of freedom); minimum\n"
         "    detectable distance from the threshold 0.38\n"
@@ -187,6 +187,6 @@ def test_a_check_without_cells_says_what_it_would_look_at(workspace: Workspace) 
     (workspace.root / "results").mkdir()
     told = workspace.call("claims", "small").out
     assert told.endswith(
-        "    MI bound, change over K at eqco, alpha 512: no seed has finished all cells\n"
+        "    MI bound, change over K at EqCo, alpha 512: no seed has finished all cells\n"
         "    of one side of the check\n"
     )

@@ -50,7 +50,7 @@ def test_effects_beside_those_of_the_paper(measured: Workspace) -> None:
         (256, 2.8, 0, "not measured"), (512, 2.2, 0, "not measured"),
     ]  # fmt: skip
     text = measured.call("compare", NAME, "--effects").out
-    assert "dcl/table-1-cifar10: effect of loss dcl over infonce, scale cifar" in text
+    assert "dcl/table-1-cifar10: effect of loss DCL over InfoNCE, scale cifar" in text
 
 
 def test_what_was_measured_on_other_data_is_listed_once_without_a_verdict(
@@ -74,7 +74,7 @@ def test_what_was_measured_on_other_data_is_listed_once_without_a_verdict(
 
 def test_a_reduced_scale_compares_effects_where_values_cannot_be(measured: Workspace) -> None:
     text = measured.call("compare", NAME).out
-    assert "effect of loss dcl over infonce" in text
+    assert "effect of loss DCL over InfoNCE" in text
     assert "+4.8" in text
 
 
@@ -84,8 +84,14 @@ def test_show_has_what_others_measured_on_the_same_data_before_the_next_command(
     """By hand from one source's README; a line for each metric and row of the table."""
     lines = " ".join(measured.call("show", NAME).out.split()).split("By others, ")[1:]
     nakhli = "(raminnakhli/Decoupled-Contrastive-Learning)"
-    assert f"linear, loss = dcl: batch_size = 32: 84.6 {nakhli}; batch_size = 64: 85.6" in lines[-1]
-    assert [line.partition(": ")[0] for line in lines] == ["linear, loss = infonce", lines[-1][:18]]
+    assert (
+        f"linear accuracy, loss = dcl: batch_size = 32: 84.6 {nakhli}; batch_size = 64: 85.6"
+        in lines[-1]
+    )
+    assert [line.partition(": ")[0] for line in lines] == [
+        "linear accuracy, loss = infonce",
+        lines[-1][:27],
+    ]
     assert lines[-1].index("`bench others dcl-table-1`") < lines[-1].index("Next: ")
     rows = measured.call("show", NAME, "--json").json
     assert {other["data"] for row in rows for other in row["others"]} == {"cifar10"}

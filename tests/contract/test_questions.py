@@ -38,7 +38,7 @@ def test_every_disputed_question_is_there() -> None:
 
 def test_without_a_suite_of_its_claims_nothing_is_said_of_a_question(workspace: Workspace) -> None:
     sentences = workspace.call("questions", "temperature", "--json").json["sentences"]
-    reason = "not looked up, as no suite here tests this"
+    reason = "not looked up, because no suite tests this question"
     assert sentences == [f"{who}: {reason}." for who in ("Published", "By others", "Here")]
 
 
@@ -46,7 +46,9 @@ def test_one_command_says_what_is_known_of_dcl_at_small_batch(workspace: Workspa
     roots = "--suites", str(SUITES), "--results", str(REFERENCE)
     found = json.loads(workspace.call(*roots, "questions", "dcl-small-batch", "--json").out)
     published, others, here = found["sentences"]
-    assert published.startswith("Published: dcl - infonce at cifar10, batch 32, kNN: +4.8 points")
+    assert published.startswith(
+        "Published: DCL - InfoNCE at CIFAR-10, batch size 32, kNN accuracy: +4.8 points"
+    )
     rows = {kind: [e for e in found["effects"] if e["kind"] == kind] for kind in ("others", "here")}
     claimed = [e["effect"] for e in rows["others"] if e["says"] == "yes"]
     size = f"({min(claimed):+.1f} to {max(claimed):+.1f})"
@@ -54,9 +56,9 @@ def test_one_command_says_what_is_known_of_dcl_at_small_batch(workspace: Workspa
     assert " not as claimed" not in others
     uncounted = others.partition("; not counted: ")[2]
     assert uncounted == (
-        "12 effects of dcl - infonce (the compared runs also differ in other "
-        "settings), -4.2 to +2.0; 3 effects of change over epochs (other data), "
-        "+3.4 to +5.2."
+        "12 effects of DCL - InfoNCE (the compared runs also differ in other "
+        "settings), -4.2 to +2.0; 3 effects of change over epochs (on a data set that "
+        "the paper does not use), +3.4 to +5.2."
     )
     assert (6.3, "cifar10", "yes") in {(e["effect"], e["data"], e["says"]) for e in rows["others"]}
     assert all(e["links"] for e in rows["others"])
@@ -76,7 +78,7 @@ def test_a_check_that_is_not_asked_about_stays_out() -> None:
     frame = bench.questions("dclw-weights", results=REFERENCE, suites=SUITES)
     claimed = frame[frame.claim == "dcl/dclw-order"]
     assert set(claimed.kind) == {"published", "others", "here"}
-    assert claimed.what.str.lstrip("(").str.startswith("dclw").all()
+    assert claimed.what.str.lstrip("(").str.startswith("DCLW").all()
 
 
 def test_a_mistyped_question_is_one_line(workspace: Workspace) -> None:
@@ -155,7 +157,7 @@ def test_the_overview_has_the_leading_effects_of_each_question_in_a_line() -> No
     assert [label.get_text() for label in ax.get_yticklabels()] == ["Does DCL help at small batch?"]
     bars = [bar.lines[0] for bar in ax.containers if isinstance(bar, ErrorbarContainer)]
     assert [float(np.asarray(bar.get_xdata())[0]) for bar in bars] == [4.8, 6.3, 0.7]
-    nothing = "Published: no number. By others: nobody. Here: not measured."
+    nothing = "Published: no number. By others: not measured. Here: not measured."
     assert Findings(question, []).short == nothing
     assert draw_overview([Findings(question, [])]) is None
 

@@ -39,7 +39,7 @@ def test_the_tables_of_the_suite_are_printed(measured: Workspace) -> None:
         "loss     K                         mi_true = 2                        mi_true = 10",
         "eqco     8  0.95 [0.45 to 1.45] (+0.25 ± 3.04)  1.75 [1.25 to 2.25] (+0.25 ± 3.04)",
         "infonce  8                 0.70 [0.20 to 1.20]                 1.50 [1.00 to 2.00]",
-        "signed, in parentheses: the difference from infonce, ± half of its 95 % interval",
+        "numbers in parentheses: difference from infonce ± half of the 95 % interval",
         "",
         "Next: `bench run small --scale tiny` computes the remaining cells",
     ]

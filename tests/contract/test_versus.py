@@ -274,8 +274,9 @@ def test_without_results_it_says_what_papers_and_others_print(workspace: Workspa
     assert answer.status == 3
     assert answer.err.startswith("bench: no suite has finished cells of both dclw and dcl")
     assert told.startswith(
-        "Published, dclw - dcl (paper dcl): cifar10, kNN: +0.6; cifar100, kNN: +0.3; "
-        "imagenet100, linear: +1.1; imagenet1k, linear: +1.0 By others, dclw - dcl: "
+        "Published, dclw - dcl (paper dcl): cifar10, kNN accuracy: +0.6; "
+        "cifar100, kNN accuracy: +0.3; imagenet100, linear accuracy: +1.1; "
+        "imagenet1k, linear accuracy: +1.0 By others, dclw - dcl: "
     )
 
 

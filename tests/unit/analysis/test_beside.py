@@ -122,7 +122,7 @@ def test_cells_have_the_numbers_of_their_own_data_alone(
 def test_two_losses_are_compared_in_all_sources() -> None:
     (line,) = pair_lines("dcl", "infonce", pair_effects("dcl", "infonce"))
     nakhli = "raminnakhli/Decoupled-Contrastive-Learning"
-    assert f"cifar10, linear: +2.1 to +6.3 ({nakhli})" in line
-    assert "imagenette, kNN: contrasts -4.2 to -2.5 (lightly-ai/lightly)" in line
+    assert f"cifar10, linear accuracy: +2.1 to +6.3 ({nakhli})" in line
+    assert "imagenette, kNN accuracy: contrasts -4.2 to -2.5 (lightly-ai/lightly)" in line
     assert pair_effects("infonce", "dcl")[0].value == -pair_effects("dcl", "infonce")[0].value
     assert pair_effects("spirals", "simo") == []

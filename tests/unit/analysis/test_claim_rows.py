@@ -82,7 +82,7 @@ def test_a_measured_check_that_decides_nothing_is_the_reason() -> None:
     check = good.check.model_copy(update={"shown": True})
     shown = JudgedScale(SUITE, "quick", [replace(good, check=check)])
     (row,) = claim_rows([place("toy-mi-steady", ["eqco-table-9"])], [shown])
-    why = "measured, but its check cannot contradict the claim and decides nothing"
+    why = "measured, but the check cannot contradict the claim, so it decides nothing"
     assert (row["verdict"], row["missing"]) == ("not tested", f"eqco-table-9 at quick: {why}")
 
 

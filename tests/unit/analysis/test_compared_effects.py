@@ -116,18 +116,19 @@ def test_other_cells_need_not_be_finished() -> None:
 
 def test_a_reduced_scale_says_what_stands_for_what() -> None:
     rows = of_artifact(effects("dcl-table-1", "cifar", knn), "table-1-imagenet1k", "knn_top1")
-    assert [row.replaced for row in rows] == [("dataset cifar10 for imagenet1k",)] * 5
+    assert [row.replaced for row in rows] == [("dataset cifar10 instead of imagenet1k",)] * 5
     assert [row.replaced for row in table_1()] == [()] * 5
     rows = effects("dcl-table-6", "cpu", lambda c: {"warped_linear_top1": 1.0 * c.seed})
     own = of_artifact(rows, "table-6")
     assert [row.replaced for row in own if row.at["method"] == "moco-v2"] == [
-        ("K 256 for 65536", "epochs 10 for 100"),
-        ("K 256 for 65536", "epochs 20 for 200"),
+        ("K 256 instead of 65536", "epochs 10 instead of 100"),
+        ("K 256 instead of 65536", "epochs 20 instead of 200"),
     ]
     rows = effects("eqco-table-2", "cpu", lambda c: {"warped_linear_top1": 1.0 * c.seed})
     (long, *_) = of_artifact(rows, "text-4")
     assert long.replaced == (
-        "K 126 for 256", "alpha 4096 for 65536", "epochs 20 for 200", "alpha 126 for 256"
+        "K 126 instead of 256", "alpha 4096 instead of 65536", "epochs 20 instead of 200",
+        "alpha 126 instead of 256",
     )  # fmt: skip
     assert long.measured is not None
 
@@ -144,8 +145,8 @@ def test_only_rows_with_effects_say_which_numbers_correspond() -> None:
     """The quoted rows of Table 7 have other epochs and batches, which no cell has."""
     rows = effects("dcl-table-7", "cpu", lambda _: {"warped_linear_top1": 60.0})
     assert [row.replaced for row in of_artifact(rows, "table-7")] == [
-        ("batch_size 32 for 256", "epochs 50 for 1000"),
-        ("batch_size 64 for 512", "epochs 50 for 1000"),
+        ("batch_size 32 instead of 256", "epochs 50 instead of 1000"),
+        ("batch_size 64 instead of 512", "epochs 50 instead of 1000"),
     ]
 
 
@@ -253,8 +254,8 @@ def test_verdicts(printed: float, low: float | None, high: float | None, verdict
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("dcl-table-18", {"loss dcl over infonce"}),
-        ("eqco-table-9", {"loss eqco, alpha 512 over loss infonce"}),
+        ("dcl-table-18", {"loss DCL over InfoNCE"}),
+        ("eqco-table-9", {"loss EqCo, alpha 512 over loss InfoNCE"}),
         ("eqco-table-3", {"momentum 0.999 over 0"}),
         ("unigrad-table-3", {
             "target momentum over stop-gradient",
@@ -326,7 +327,7 @@ def rooms_of(suite: Any, cells: Any, levels: dict[str, float]) -> Rooms:
         (
             {"raw": 40.0, "untrained": 60.5, "labels": 80.0},
             "cells with dataset = cifar10, batch_size = 32, loss = infonce are not detectably "
-            "above baseline: kNN 60.0, untrained network 60.5",
+            "above baseline: kNN accuracy 60.0, untrained network 60.5",
         ),
         (
             {"raw": 55.0, "untrained": 30.0, "labels": 65.0},
@@ -353,7 +354,7 @@ def test_an_effect_without_learning_or_room_says_nothing(
         suite, "cifar", cells, done, paper, Rooms(suite.scales["cifar"].baselines)
     )
     (row, *_) = of_artifact(missing, "table-1-cifar10", "knn_top1")
-    assert row.why == "its trivial baseline and supervised accuracy are not computed yet"
+    assert row.why == "the trivial baseline and supervised accuracy are not computed yet"
     assert row.record()["verdict"] == "cannot tell"
 
 

@@ -227,5 +227,6 @@ def test_the_verbs_say_so(workspace: Workspace) -> None:
     assert workspace.call("report", "small", "--formats", "csv").status == 0
     file = workspace.root / "reports" / "small" / "tiny" / "index.md"
     page, cells = file.read_text(), file.with_suffix(".html").read_text()
-    assert f"## Numbers left out of verdicts\n\nThey are marked {MARK}:\n\n- {why}" in page
+    reasons = f"Numbers marked {MARK} are used by no verdict, for these reasons:\n\n- {why}"
+    assert f"## Numbers left out of verdicts\n\n{reasons}" in page
     assert cells.count(f" {MARK}</td>") == 16

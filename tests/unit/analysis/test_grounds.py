@@ -99,7 +99,8 @@ def test_sides_above_the_floor_are_judged() -> None:
 def test_a_side_below_the_floor_decides_nothing(check: Any, numbers: Any, who: str) -> None:
     judged = judge(check, sides(*numbers), baselines())
     level = next(n for n in reversed(numbers) if n == 39)
-    told = f"cells with {who} are not detectably above baseline: kNN {level:.1f}, raw pixels 40.0"
+    told = f"cells with {who} are not detectably above baseline: "
+    told += f"kNN accuracy {level:.1f}, raw pixels 40.0"
     assert (str(judged.verdict), judged.unlearned[0]) == ("cannot tell", told)
     assert judged.effect is not None
     assert judged.why is not None
@@ -110,7 +111,7 @@ def test_the_untrained_network_may_be_the_floor() -> None:
     judged = judge(AT_64, sides(52, 44), baselines(untrained=45.0))
     told = (
         "cells with loss = infonce, batch_size = 64 are not detectably above baseline: "
-        "kNN 44.0, untrained network 45.0"
+        "kNN accuracy 44.0, untrained network 45.0"
     )
     assert judged.why == told
 
@@ -129,7 +130,7 @@ def test_a_lead_over_the_floor_must_be_one_that_is_seen(points: int) -> None:
     who = value_text(side)
     assert (str(low.verdict), low.why) == (
         "cannot tell",
-        f"cells with {who} are not detectably above baseline: kNN "
+        f"cells with {who} are not detectably above baseline: kNN accuracy "
         f"{40 + 0.99 * seen:.1f}, raw pixels 40.0; only a lead of {seen:.2g} or "
         "more can be detected",
     )
@@ -182,7 +183,7 @@ def test_without_its_baselines_nothing_is_judged_on_an_accuracy(kind: str) -> No
     for done in (some, [], None):
         judged = judge(AT_64, sides(52, 50), done)
         assert (str(judged.verdict), judged.missing, judged.room) == (
-            "not tested", "its trivial baseline and supervised accuracy are not computed yet", None,
+            "not tested", "the trivial baseline and supervised accuracy are not computed yet", None,
         )  # fmt: skip
         assert judged.effect is not None
 
@@ -207,7 +208,7 @@ def test_a_side_is_judged_by_its_mean_along_the_axis() -> None:
     judged = judge(check, low, baselines())
     assert (
         judged.why == "cells with loss = infonce are not detectably above baseline: "
-        "kNN 38.8, raw pixels 40.0"
+        "kNN accuracy 38.8, raw pixels 40.0"
     )
 
 
@@ -221,9 +222,9 @@ def test_one_group_that_fails_is_enough_though_another_did_not_learn() -> None:
     assert (str(judged.verdict), judged.groups, judged.why) == (NOT_SEEN, 5, None)
     assert judged.unlearned == (
         "cells with loss = dcl, batch_size = 512 are not detectably above baseline: "
-        "kNN 39.0, raw pixels 40.0",
+        "kNN accuracy 39.0, raw pixels 40.0",
         "cells with loss = infonce, batch_size = 512 are not detectably above baseline: "
-        "kNN 39.0, raw pixels 40.0",
+        "kNN accuracy 39.0, raw pixels 40.0",
     )
     assert str(judge(BETTER, better("dcl"), baselines()).verdict) == "cannot tell"
 
@@ -252,7 +253,7 @@ def test_each_network_has_its_own_floor() -> None:
     measured = [(c, Finished({"knn_top1": 48.0 + NOISE[c.seed]}, {})) for c in own]
     changed = suite.model_copy(update=changes)
     (judged,) = judge_claims(changed, "cpu", own, measured, load_paper("eqco"), done)
-    assert judged.unlearned[0].endswith("kNN 47.9, untrained network 50.0")
+    assert judged.unlearned[0].endswith("kNN accuracy 47.9, untrained network 50.0")
     assert {told.partition(",")[0] for told in judged.unlearned} == {"cells with width = 32"}
     assert judged.room is not None
     assert judged.room.room == 20.0  # of the two the narrower

@@ -156,7 +156,7 @@ def history_of(lines: int) -> Canvas:
 
 @pytest.mark.parametrize(
     ("lines", "bands", "told"),
-    [(4, 4, "mean, and each seed by itself (n = 2)"), (5, 0, "means over seeds (n = 2)")],
+    [(4, 4, "mean over seeds, and single seeds (n = 2)"), (5, 0, "means over seeds (n = 2)")],
 )
 def test_many_lines_have_no_bands(lines: int, bands: int, told: str) -> None:
     canvas = history_of(lines)
@@ -344,7 +344,7 @@ def test_no_line_is_drawn_through_a_missing_cell() -> None:
     assert drawn(line, "x") == [64, 128, 256, 512]
     assert drawn(line, "y") == pytest.approx([9, np.nan, 9.75, 9.875], nan_ok=True)
     told = canvas.legends[0].get_title().get_text()
-    assert told == "mean, and each seed by itself (n = 1 to 2)"
+    assert told == "mean over seeds, and single seeds (n = 1 to 2)"
 
 
 def test_a_point_is_a_mean_over_seeds_of_both_metrics() -> None:

@@ -204,7 +204,7 @@ def test_a_twin_has_its_numbers_on_the_axis_at_the_right() -> None:
     assert to_hex(q_b[0].get_color()) != to_hex(c_v[0].get_color())
     assert canvas.legends[0].get_title().get_text() == (
         "mean q_B: mean ± standard deviation, means over seeds (n = 2)\n"
-        "C_v of q_B: mean, and each seed by itself (n = 2)"
+        "C_v of q_B: mean over seeds, and single seeds (n = 2)"
     )
 
 

@@ -41,14 +41,14 @@ def words(changes: dict[str, Any]) -> str:
 
 def test_the_whole_sentence() -> None:
     assert words({}) == (
-        "linear, dcl - infonce at batch 32: +0.4 [-1.1, 1.8] points (95 % interval; holds if above "
-        "0), n = 5; paper at least +4.8; minimum detectable effect 1.2"
+        "linear accuracy, DCL - InfoNCE at batch size 32: +0.4 [-1.1, 1.8] points (95 % interval; "
+        "holds if above 0), n = 5; paper at least +4.8; minimum detectable effect 1.2"
     )
 
 
 def test_what_a_check_asks_for() -> None:
     check = CHECK.validate_python(EXCEEDS)
-    told = "linear, dcl - infonce at batch 32", "above 0"
+    told = "linear accuracy, DCL - InfoNCE at batch size 32", "above 0"
     assert (check.subject, check.required) == told
 
 
@@ -61,18 +61,18 @@ def test_what_a_check_asks_for() -> None:
             {"spread": "pooled", "freedom": 15.6},
             "n = 5 (seed variance pooled, 16 degrees of freedom); ",
         ),
-        ({"others": [OTHER]}, "n = 5; related effects: moco +1.04 [0.52, 1.56]; "),
+        ({"others": [OTHER]}, "n = 5; related effects: MoCo +1.04 [0.52, 1.56]; "),
         ({"effect": 9e-15, "low": 9e-15, "high": 9e-15}, ": +9e-15 [9e-15, 9e-15] points"),
         ({"effect": 2e-9, "low": 1e-9, "high": 3e-9}, ": +2e-09 [1e-09, 3e-09] points"),
-        ({"sides": [1.06, 0.704]}, "at batch 32: 1.06 - 0.704 = +0.4 [-1.1, 1.8] points"),
-        ({"groups": 3}, "at batch 32, the worst of 3 comparisons: +0.4 "),
+        ({"sides": [1.06, 0.704]}, "at batch size 32: 1.06 - 0.704 = +0.4 [-1.1, 1.8] points"),
+        ({"groups": 3}, "at batch size 32, the worst of 3 comparisons: +0.4 "),
         ({"groups": 3, "group": {"K": [64, 128]}}, "of 3 comparisons (K 64 to 128): +0.4 "),
         (
             {"groups": 3, "group": {"tau": 0.1, "K": [64, 128]}},
             "of 3 comparisons (tau 0.1, K 64 to 128): +0.4 ",
         ),
         ({"published": None}, "n = 5; minimum detectable effect 1.2"),
-        ({"stand_in_for": "knn_top1"}, "; paper kNN at least +4.8; "),
+        ({"stand_in_for": "knn_top1"}, "; paper kNN accuracy at least +4.8; "),
         ({"published": PUBLISHED | {"groups": 1}}, "; paper +4.8; "),
         ({"low": 0.351, "high": 0.361}, ": +0.3560 [0.3510, 0.3610] points"),
         ({"low": 0.356, "high": 0.356}, ": +0.356 [0.356, 0.356] points"),
@@ -86,8 +86,9 @@ def test_what_a_check_asks_for() -> None:
                 "check": {"check": "flat", "metric": "knn_top1", "over": "K", "within": 1.0},
                 "published": PUBLISHED | {"effect": -0.2},
             },
-            "kNN, change over K: +0.4 [-1.1, 1.8] points (95 % interval; holds if within ±1), "
-            "n = 5; paper within ±0.2; minimum detectable distance from the threshold 1.2",
+            "kNN accuracy, change over K: +0.4 [-1.1, 1.8] points (95 % interval; "
+            "holds if within ±1), n = 5; paper within ±0.2; "
+            "minimum detectable distance from the threshold 1.2",
         ),
         (
             {"check": {"check": "below", "metric": "mi_lower_bound", "bound": "mi_true"}},
@@ -108,30 +109,30 @@ AXIS = {"metric": "q_b", "over": "batch_size"}
     ("check", "told"),
     [
         ({"check": "exceeds", "value": 50.0, "where": {"tau": 0.1}}, "q_B - 50 at tau 0.1"),
-        ({"check": "equal", "value": 0.0, "within": 1.0, "where": A}, "q_B at dcl"),
-        ({"check": "equal", "within": 1.0, "where": A, "than": B}, "q_B, dcl - infonce"),
+        ({"check": "equal", "value": 0.0, "within": 1.0, "where": A}, "q_B at DCL"),
+        ({"check": "equal", "within": 1.0, "where": A, "than": B}, "q_B, DCL - InfoNCE"),
         (
             {"check": "exceeds", "where": A, "than": B, "mean": True},
-            "q_B, dcl - infonce, mean over all other settings",
+            "q_B, DCL - InfoNCE, mean over all other settings",
         ),
-        ({"check": "ordered", "direction": "rising"}, "q_B, step along batch (rising is +)"),
-        ({"check": "change", "direction": "falling"}, "q_B, change over batch (falling is +)"),
-        ({"check": "peak", "near": [8, 64]}, "q_B, batch 8 to 64 - elsewhere"),
+        ({"check": "ordered", "direction": "rising"}, "q_B, step along batch size (rising is +)"),
+        ({"check": "change", "direction": "falling"}, "q_B, change over batch size (falling is +)"),
+        ({"check": "peak", "near": [8, 64]}, "q_B, batch size 8 to 64 - elsewhere"),
         (
             {"check": "peak", "near": [8, 64], "where": A, "than": B},
-            "q_B, dcl - infonce, batch 8 to 64 - elsewhere",
+            "q_B, DCL - InfoNCE, batch size 8 to 64 - elsewhere",
         ),
         (
             {"check": "gain-exceeds", "where": A, "than": B, "other": {"K": 4}, "other_than": {}},
-            "q_B, (dcl - infonce) - (K 4 - all)",
+            "q_B, (DCL - InfoNCE) - (K 4 - all)",
         ),
         (
             {"check": "gain-grows", "where": A, "than": B, "direction": "falling"},
-            "q_B, growth of dcl - infonce with falling batch",
+            "q_B, growth of DCL - InfoNCE with falling batch size",
         ),
         (
             {"check": "moves-less", "where": A, "than": B, "direction": "rising"},
-            "q_B, rise of infonce over batch - change of dcl",
+            "q_B, rise of InfoNCE over batch size - change of DCL",
         ),
         (
             {
@@ -141,11 +142,11 @@ AXIS = {"metric": "q_b", "over": "batch_size"}
                 "direction": "rising",
                 "over_from": 16,
             },
-            "q_B, rise of infonce over batch from 16 - change of dcl",
+            "q_B, rise of InfoNCE over batch size from 16 - change of DCL",
         ),
         (
             {"check": "change", "direction": "rising", "where": {"experiment": "x"}},
-            "q_B, change over batch (rising is +)",
+            "q_B, change over batch size (rising is +)",
         ),
     ],
 )
@@ -167,8 +168,8 @@ KINDS = {
 @pytest.mark.parametrize(
     ("at", "told"),
     [
-        ({"since": 10}, "linear since epoch 10, dcl - infonce at batch 32"),
-        ({"area": True}, "linear, mean over epochs, dcl - infonce at batch 32"),
+        ({"since": 10}, "linear accuracy since epoch 10, DCL - InfoNCE at batch size 32"),
+        ({"area": True}, "linear accuracy, mean over epochs, DCL - InfoNCE at batch size 32"),
     ],
 )
 def test_numbers_of_histories_say_when(at: dict[str, Any], told: str) -> None:
@@ -179,8 +180,10 @@ def test_numbers_of_histories_say_when(at: dict[str, Any], told: str) -> None:
 @pytest.mark.parametrize(
     ("metric", "words"),
     [
-        ("linear_top1", "linear"), ("knn_top1", "kNN"), ("warped_knn_top1", "kNN on warped images"),
-        ("few_shot_linear_top1", "few-shot linear"), ("linear_top5", "linear top5"),
+        ("linear_top1", "linear accuracy"), ("knn_top1", "kNN accuracy"),
+        ("warped_knn_top1", "kNN accuracy on warped images"),
+        ("few_shot_linear_top1", "few-shot linear accuracy"),
+        ("linear_top5", "linear top-5 accuracy"), ("linear_top1_drop", "drop in linear accuracy"),
         ("mi_lower_bound", "MI bound"), ("grad_norm_q", "grad norm q"),
     ],
 )  # fmt: skip

@@ -24,7 +24,7 @@ def test_a_row_stands_alone() -> None:
     table = effects_table(rows)
     assert table is not None
     assert table.title == (
-        "dcl/table-1-cifar10: effect of loss dcl over infonce on kNN top-1, scale cifar"
+        "dcl/table-1-cifar10: effect of loss DCL over InfoNCE on kNN top-1 (%), scale cifar"
     )
     assert table.heads == [
         "batch_size", "published", "measured [95 % interval]", "seeds", "minimum detectable",
@@ -45,11 +45,11 @@ def test_scales_of_one_effect_stand_together_and_say_what_stands_in() -> None:
 
     rows = [*effects("dcl-table-1", "cifar", partly), *effects("dcl-table-1", "cpu", partly)]
     own = of_artifact(rows, "table-1-cifar10", "knn_top1")
+    words = "kNN top-1 on warped images instead of kNN top-1; dataset digits instead of cifar10"
     assert texts(own, "batch_size") == ["16", "32", "32", "64", "64", "128", "128", "256", "512"]
     assert texts(own, "scale") == ["cpu", *["cifar", "cpu"] * 3, "", ""]
-    assert texts(own, "in place of the paper's")[:3] == [
-        "warped_knn_top1; dataset digits for cifar10", "",
-        "warped_knn_top1; dataset digits for cifar10",
+    assert texts(own, "replaced at this scale")[:3] == [
+        words, "", words,
     ]  # fmt: skip
     assert texts(own, "verdict")[-2:] == ["not measured"] * 2
     assert texts(own, "measured [95 % interval]")[-2:] == [""] * 2
@@ -58,7 +58,7 @@ def test_scales_of_one_effect_stand_together_and_say_what_stands_in() -> None:
 def test_several_metrics_and_contrasts_have_columns() -> None:
     made = {"linear_top1": 60.0, "knn_top1": 50.0}
     rows = of_artifact(effects("dcl-table-1", "cifar", lambda _: made), "table-1-cifar10")
-    assert texts(rows, "metric") == ["knn_top1"] * 5 + ["linear_top1"] * 5
+    assert texts(rows, "metric") == ["kNN top-1 (%)"] * 5 + ["linear top-1 (%)"] * 5
     rows = of_artifact(effects("unigrad-table-2", "paper", lambda _: made), "table-2")
     assert texts(rows, "effect")[0] == "method moco over unigrad"
 
@@ -88,11 +88,11 @@ def test_a_single_run_shows_no_interval() -> None:
 def test_all_formats_take_the_table() -> None:
     table = effects_table(of_artifact(effects("dcl-table-1", "cifar", knn), "table-1-cifar10"))
     assert table is not None
-    assert "| knn_top1 | 32 | +4.8 | +4.00 [+3.53, +4.47] | 5 |" in to_markdown(table)
-    assert 'knn_top1,32,+4.8,"+4.00 [+3.53, +4.47]",5,' in to_csv(table)
+    assert "| kNN top-1 (%) | 32 | +4.8 | +4.00 [+3.53, +4.47] | 5 |" in to_markdown(table)
+    assert 'kNN top-1 (%),32,+4.8,"+4.00 [+3.53, +4.47]",5,' in to_csv(table)
     text = to_latex(table)
     assert "\nmetric & batch size & published & measured {[}95 \\% interval{]} & " in text
-    assert "kNN top-1 & 32 & +4.8 & +4.00 {[}+3.53, +4.47{]} & 5 &" in text
+    assert "kNN top-1 (\\%) & 32 & +4.8 & +4.00 {[}+3.53, +4.47{]} & 5 &" in text
     assert "\\caption{DCL, Table 1 CIFAR-10: effect of loss DCL over InfoNCE, scale cifar}" in text
     assert text.count("\\addlinespace") == 1
     alone = to_latex(replace(table, rows=[table.rows[0], table.rows[5]]))

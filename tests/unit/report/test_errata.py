@@ -16,7 +16,7 @@ VALUES = [value for name in PAPERS for value in load_paper(name).values]
 
 def test_the_page_lists_every_number_that_is_not_the_authors(tmp_path: Path) -> None:
     write_errata(tmp_path, {name: load_paper(name) for name in PAPERS})
-    known, other = (tmp_path / "errata.md").read_text().split("## Other numbers")
+    known, other = (tmp_path / "errata.md").read_text().split("## Numbers whose source")
     for value in (v for v in VALUES if v.quoted_from is not None):
         assert value.quoted_from is not None
         line = rf"\({value.paper}/{value.artifact}\.md\).*\| {value.value} quoted \| "
@@ -43,7 +43,9 @@ def test_what_a_source_states_otherwise_is_said() -> None:
     differences = ["epochs = 200, published 240", "K = 65536, published 16384"]
     assert quoted_differences(value, value.quoted_from) == differences
     online = value.quoted_from.model_copy(update={"metric": "online_linear_top1"})
-    assert quoted_differences(value, online) == ["online linear, published as linear"]
+    assert quoted_differences(value, online) == [
+        "online linear accuracy, published as linear accuracy"
+    ]
 
 
 def test_tables_mark_quoted_numbers() -> None:

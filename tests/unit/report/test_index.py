@@ -49,9 +49,11 @@ def test_counts_stay_apart_by_kind_of_evidence(image_site: Path) -> None:
 def test_an_artifact_counts_as_measured_on_its_own_data_alone(image_site: Path) -> None:
     """DCL's Table 1 on ImageNet, beside cells on CIFAR-10: a link, no verdict."""
     page = (image_site / "dcl" / "table-1-imagenet1k.md").read_text()
-    assert "Measured on other data, so without a verdict: [dcl-table-1, scale cifar]" in page
+    told = "Effects measured on other data than the paper's have no verdict: "
+    assert f"{told}[dcl-table-1, scale cifar]" in page
     assert "## Effects: published and measured" not in page
-    assert "## On other data" in (image_site / "dcl-table-1" / "cifar" / "index.md").read_text()
+    suite_page = (image_site / "dcl-table-1" / "cifar" / "index.md").read_text()
+    assert "## Effects on other data" in suite_page
     own = (image_site / "dcl" / "table-1-cifar10.md").read_text()
     assert "## Effects: published and measured" in own
 
@@ -115,7 +117,9 @@ def test_without_results_an_answer_says_so_and_what_to_run() -> None:
 def test_answers_come_from_the_results(image_site: Path) -> None:
     text = (image_site / "index.md").read_text()
     assert "**Does DCL help at small batch?** [Yes, on CIFAR-10 at 24x24, small network, " in text
-    assert re.search(r"kNN, dcl - infonce at cifar10, batch 32: \+4\.\d+ .*; paper \+4\.8", text)
+    assert re.search(
+        r"kNN accuracy, DCL - InfoNCE at CIFAR-10, batch size 32: \+4\.\d+ .*; paper \+4\.8", text
+    )
     assert "computed 2026-11-18" in text
     assert "Made-up Processor (CPU)" in text
 

@@ -62,7 +62,7 @@ def test_a_gain_stands_beside_what_gains() -> None:
     assert table is not None
     assert [row[1].text for row in table.rows] == ["81.00 (+1.00)", "80.00"]
     assert table.notes == [
-        "signed, in parentheses: the difference from infonce, ± half of its 95 % interval"
+        "numbers in parentheses: difference from infonce ± half of the 95 % interval"
     ]
     assert [row[1].cells for row in table.rows] == [(cells[1].id,), (cells[0].id,)]
 
@@ -120,6 +120,6 @@ def test_a_map_says_where_each_row_is_best() -> None:
     asked = ASKED.model_copy(update={"columns": "tau"})
     suite = load_suite(SUITES / "map-temperature.yaml").model_copy(update={"tables": [asked]})
     assert best_lines(suite, list(done)) == [
-        "dcl: best kNN at tau 0.2, 72.0 [67.0, 77.0] % (best of 3 values)"
+        "dcl: best kNN accuracy at tau 0.2, 72.0 [67.0, 77.0] % (best of 3 values)"
     ]
     assert best_lines(suite.model_copy(update={"paper": "dcl"}), list(done)) == []

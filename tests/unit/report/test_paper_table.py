@@ -62,7 +62,7 @@ def test_rows_and_columns_are_the_papers() -> None:
 def test_a_column_of_another_metric_alone_has_its_name() -> None:
     """The drops over all batch sizes that the text states beside points of Fig. 3(a)."""
     found = table("dcl/figure-3a", BATCHES)
-    assert found.heads == ["loss", "batch size 256", "batch size 1024", "linear top-1 drop"]
+    assert found.heads == ["loss", "batch size 256", "batch size 1024", "drop in linear accuracy"]
 
 
 def test_notes_name_rows_as_their_table_does() -> None:
@@ -74,7 +74,7 @@ def test_notes_name_rows_as_their_table_does() -> None:
     assert words("mutual-information", "table-2a", 12) == (
         "row 12 (CAVE (annealed), linear top-5 (%))"
     )
-    assert words("mutual-information", "text-5", 3) == "row 3 (linear top-1 gain)"
+    assert words("mutual-information", "text-5", 3) == "row 3 (gain in linear accuracy)"
 
 
 def test_every_printed_number_has_its_place() -> None:

@@ -43,13 +43,14 @@ def test_room_stands_below_each_table_of_an_accuracy(workspace: Workspace, path:
     last_row = "| infonce | 50.20 ± 0.50 | 50.20 ± 0.50 |\n\n"
     assert f"{last_row}{ROOM}\n\n**q_B" in page
     assert "| metric | raw pixels | untrained network | with labels | headroom |\n" in page
-    assert "| knn_top1 | 40.0 | 25.0 ± 0.0 | 70.0 ± 0.0 | 30.0 |\n" in page
+    assert "| kNN top-1 (%) | 40.0 | 25.0 ± 0.0 | 70.0 ± 0.0 | 30.0 |\n" in page
     assert "not computed yet" not in page
     assert "did not learn" not in page
     assert f"<p>{ROOM}</p>" in texts["roomy/tiny/index.html"]
     assert f"\\par\\footnotesize {ROOM}\n" in texts["roomy/tiny/knn-top-1.tex"]
     assert (
-        texts["roomy/tiny/room.csv"].splitlines()[1] == "knn_top1,40.0,25.0 ± 0.0,70.0 ± 0.0,30.0"
+        texts["roomy/tiny/room.csv"].splitlines()[1]
+        == "kNN top-1 (%),40.0,25.0 ± 0.0,70.0 ± 0.0,30.0"
     )
     assert f"**holds** ({ROOM})" in page
 
@@ -64,12 +65,12 @@ def test_the_page_of_an_artifact_has_room_too(workspace: Workspace, path: Path) 
 
 def test_the_page_says_who_did_not_learn(workspace: Workspace, path: Path) -> None:
     texts = pages(workspace, path, unlearned)
-    who, what = "loss = infonce, batch_size = 16", "kNN 39.0, raw pixels 40.0"
+    who, what = "loss = infonce, batch_size = 16", "kNN accuracy 39.0, raw pixels 40.0"
     told = f"cells with {who} are not detectably above baseline: {what}"
     page = texts["roomy/tiny/index.md"]
-    assert f"Checks that use these are not judged:\n\n- {told}\n" in page
+    assert f"Checks that compare the following cells are not judged:\n\n- {told}\n" in page
     assert f"**cannot tell** ({told}; {ROOM})" in page
-    assert f"{ROOM}\n\n1 of 4 entries have an interval at or below the trivial baseline\n" in page
+    assert f"{ROOM}\n\n1 of 4 entries have an interval that reaches the trivial baseline\n" in page
     assert f"<li>{told}</li>" in texts["roomy/tiny/index.html"]
 
 
@@ -82,8 +83,9 @@ def test_the_page_says_what_is_not_computed_yet(workspace: Workspace, path: Path
         "computed yet: "
         f"`{command}`." in page
     )
-    assert "\n\nraw pixels, untrained network and network with labels: not computed yet\n" in page
-    assert "): its trivial baseline and supervised accuracy are not computed yet\n" in page
+    baselines = "the baselines (raw pixels, untrained network, training with labels)"
+    assert f"\n\n{baselines} are not computed yet\n" in page
+    assert "): the trivial baseline and supervised accuracy are not computed yet\n" in page
     assert "headroom 30.0" not in page
 
 
@@ -91,7 +93,8 @@ def test_a_scale_without_baselines_says_nothing_of_them(workspace: Workspace) ->
     path = workspace.suite(changed(ROOMY, {"scales.tiny.baselines": None}))
     page = pages(workspace, path)["roomy/tiny/index.md"]
     assert "ceiling" not in page
-    assert "**holds** (the accuracy without learning is unknown)" in page
+    unknown = "the accuracies of raw pixels and of an untrained network are unknown"
+    assert f"**holds** ({unknown})" in page
 
 
 def test_a_suite_of_which_baselines_alone_are_done_has_no_results(

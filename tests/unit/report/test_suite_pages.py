@@ -26,7 +26,7 @@ def test_it_begins_with_verdicts_and_the_main_figure(image_site: Path) -> None:
     assert verdicts < figure < details < text.index("\n## Claims\n")
     assert text.index("\n## ") == verdicts - 1
     assert re.search(
-        r"^- \*\*holds\*\*: \[.*\]\(#dcl-table-1-cifar-[a-z0-9-]+\)\. kNN, dcl", text, re.M
+        r"^- \*\*holds\*\*: \[.*\]\(#dcl-table-1-cifar-[a-z0-9-]+\)\. kNN accuracy, DCL", text, re.M
     )
     pictures = re.findall(r"\]\(([^)]+\.svg)\)", text)
     assert len(pictures) == len(set(pictures)) > 1
