@@ -139,7 +139,7 @@ def test_effects_are_the_papers(measured: Workspace) -> None:
 def test_the_pages_of_artifact_and_suite_have_a_table_and_a_figure(measured: Workspace) -> None:
     assert measured.call("report", NAME, "--to", "site", "--formats", "csv").status == 0
     site = measured.root / "site"
-    row = "| knn_top1 | 32 | +4.8 | +4.00 [+3.53, +4.47] | 5 | 0.64 | smaller |"
+    row = "| kNN top-1 (%) | 32 | +4.8 | +4.00 [+3.53, +4.47] | 5 | 0.64 | smaller |"
     for page, picture in (
         ("dcl/table-1-cifar10.md", "table-1-cifar10-effects.svg"),
         (f"{NAME}/cifar/index.md", "effects-table-1-cifar10.svg"),

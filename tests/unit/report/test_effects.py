@@ -60,7 +60,7 @@ def test_several_metrics_and_contrasts_have_columns() -> None:
     rows = of_artifact(effects("dcl-table-1", "cifar", lambda _: made), "table-1-cifar10")
     assert texts(rows, "metric") == ["kNN top-1 (%)"] * 5 + ["linear top-1 (%)"] * 5
     rows = of_artifact(effects("unigrad-table-2", "paper", lambda _: made), "table-2")
-    assert texts(rows, "effect")[0] == "method moco over unigrad"
+    assert texts(rows, "effect")[0] == "method MoCo over UniGrad"
 
 
 def test_nothing_is_shown_of_what_is_not_measured() -> None:
@@ -74,7 +74,7 @@ def test_measured_effects_have_two_decimals_or_the_papers() -> None:
     rows = effects("dual-temperature-table-2", "cpu", lambda c: {"test_top1": 1.0 * c.seed})
     assert texts(of_artifact(rows, "table-2", "test_top1"), "published")[0] == "+6.36"
     measured = texts(of_artifact(rows, "table-2", "test_top1"), "measured [95 % interval]")
-    assert measured[0] == "+0.00 [-2.27, +2.27]"
+    assert measured[0] == "+0.00 [-2.84, +2.84]"
 
 
 def test_a_single_run_shows_no_interval() -> None:
