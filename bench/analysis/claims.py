@@ -42,8 +42,8 @@ from bench.results.reader import Done
 from bench.suites.checks import Check
 from bench.suites.suite import Suite
 
-ONE_SEED = "one seed has no interval"
-SHOWN = "measured, but its check cannot contradict the claim and decides nothing"
+ONE_SEED = "one seed gives no confidence interval"
+SHOWN = "measured, but this test cannot contradict the claim, so it decides nothing"
 ROW_KEYS = (
     "paper", "claim", "claim_text", "locator", "scale", "evidence", "check", "subject", "required",
     "unit", "judged", "counts", "part", "stand_in_for", "threshold", "published_effect",
@@ -471,8 +471,7 @@ def _untested(place: Mention, scales: Sequence[JudgedScale], scale: str | None) 
     if place.suites:
         where = f"scale {scale}" if scale else "any scale"
         nothing = (
-            f"there are no results at {where} of the suites that test the claim "
-            f"({', '.join(place.suites)})"
+            f"the suites that test the claim have no results at {where} ({', '.join(place.suites)})"
         )
         missing = "; ".join(dict.fromkeys(of_scales)) or nothing
     else:

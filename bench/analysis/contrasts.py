@@ -26,7 +26,7 @@ KeyOf = Callable[[Known], Key]
 TermsByPoint = dict[Any, Term]  # the points of a group of one side, by the value of the axis
 CellPair = tuple[Sequence[Cell], Sequence[Cell]]  # the cells of a difference: one side, the other
 
-NO_CELL = "no cell of this scale has the settings of the check"
+NO_CELL = "no cell of this scale has the settings that this test needs"
 MOST_SHOWN = 4  # groups of a check whose effects are reported one by one
 
 
@@ -267,9 +267,9 @@ def _whole_seeds(
     missing, whole = None, []
     for part in by_seed.values():
         if any(cell.id not in metrics for cell in part):
-            missing = "no seed has finished all cells of one side of the check"
+            missing = "no seed has finished all cells that one side of this test needs"
         elif any(check.metric not in metrics[cell.id] for cell in part):
-            missing = f"the cells of the check do not measure {check.metric}"
+            missing = f"the cells of this test do not measure {check.metric}"
         else:
             whole += part
     return whole, missing

@@ -20,7 +20,7 @@ from bench.suites.checks import Check, Where
 from bench.suites.metric_words import metric_words
 from bench.text import value_text
 
-NOT_COMPUTED = "its trivial baseline and supervised accuracy are not computed yet"
+NOT_COMPUTED = "the trivial baseline and the supervised accuracy are not computed yet"
 LEFT = 10.0
 """Percent points of headroom that are needed beyond the minimum detectable effect.
 
@@ -118,7 +118,7 @@ class Footing:
         )
         if lead.mean <= 0:
             return told
-        return f"{told}; only a lead of {least:.2g} or more can be detected"
+        return f"{told}; only a lead of at least {least:.2g} points can be detected"
 
 
 def _family(check: Check, where: Where, side: Sequence[Cell], measured: Measured) -> str:

@@ -62,7 +62,7 @@ class SeenByOthers:
         for effect, _ in self.effects:
             by_project.setdefault(effect.project, []).append(effect)
         if not by_project:
-            return "We know of no published measurement of it."
+            return "We know of no published measurement of this claim."
         parts = [_project_words(effects) for effects in by_project.values()]
         return f"{counted(len(by_project), 'project').capitalize()}: {'; '.join(parts)}."
 

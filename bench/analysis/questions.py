@@ -24,7 +24,7 @@ from bench.text import counted, number_words, value_text
 PUBLISHED: Literal["published"] = "published"
 OTHERS: Literal["others"] = "others"
 HERE: Literal["here"] = "here"
-NO_SUITE = "not looked up, as no suite here tests this"
+NO_SUITE = "not looked up, because no suite here tests this question"
 
 
 class Ours(NamedTuple):
@@ -119,7 +119,7 @@ class Findings:
         """One sentence for each leading effect."""
         words = {row.kind: f"{row.number} {row.unit}".strip() for row in self.leading}
         counting = [row for row in self.leading if row.kind == OTHERS]
-        others = "measured, but no effect counts" if self.of(OTHERS) else "nobody"
+        others = "measured, but no effect counts" if self.of(OTHERS) else "not measured"
         if counting:
             yes = sum(row.says == Seen.YES for row in counting)
             others = f"{_range(counting)} ({yes} of {counted(len(counting), 'effect')} as claimed)"
@@ -142,7 +142,7 @@ class Findings:
     def _published_words(self) -> str:
         rows = self.of(PUBLISHED)
         if not rows:
-            return f"Published: {'the papers print no number' if self.has_suite else NO_SUITE}."
+            return f"Published: {'the papers give no number' if self.has_suite else NO_SUITE}."
         return f"Published: {_first_words(rows)}."
 
     def _others_words(self) -> str:
@@ -170,7 +170,7 @@ class Findings:
             return f"Here: {NO_SUITE}."
         if not rows:
             run = f"bench run {self.question.suite} --scale {self.question.scale}"
-            return f"Here: not measured; `{run}` computes it."
+            return f"Here: not measured; `{run}` measures this."
         return f"Here: {_first_words(rows)} on {rows[0].data}: {rows[0].says}."
 
 

@@ -68,7 +68,7 @@ def test_one_broken_suite_hides_no_other(
     before = workspace.call(*words)
     workspace.suite("name: [", "broken")
     answer = workspace.call(*words)
-    assert answer.err.startswith("bench: left out: suites/broken.yaml: line ")
+    assert answer.err.startswith("bench: this suite is left out: suites/broken.yaml: line ")
     assert answer.err.count("left out") == 1
     assert (answer.status, answer.out) == (before.status, before.out)
 

@@ -56,7 +56,8 @@ def test_cells_that_diverged_are_named_by_an_export(workspace: Workspace, to: st
     assert (alone["cells"], alone["diverged"]) == (0, ids)
     finish(workspace.root / "results", cells[2:4], lambda _: METRICS)
     told = workspace.call("export", "small", "--to", to).out
-    assert f"2 cells in {to}\n2 cells that diverged, there as failed: {', '.join(ids)}\n" in told
+    failed = f"2 cells exported as failed, because they diverged: {', '.join(ids)}\n"
+    assert f"2 cells in {to}\n{failed}" in told
 
 
 def test_failures_of_tables_name_their_table(workspace: Workspace) -> None:

@@ -38,7 +38,7 @@ def test_every_disputed_question_is_there() -> None:
 
 def test_without_a_suite_of_its_claims_nothing_is_said_of_a_question(workspace: Workspace) -> None:
     sentences = workspace.call("questions", "temperature", "--json").json["sentences"]
-    reason = "not looked up, as no suite here tests this"
+    reason = "not looked up, because no suite here tests this question"
     assert sentences == [f"{who}: {reason}." for who in ("Published", "By others", "Here")]
 
 
@@ -155,7 +155,7 @@ def test_the_overview_has_the_leading_effects_of_each_question_in_a_line() -> No
     assert [label.get_text() for label in ax.get_yticklabels()] == ["Does DCL help at small batch?"]
     bars = [bar.lines[0] for bar in ax.containers if isinstance(bar, ErrorbarContainer)]
     assert [float(np.asarray(bar.get_xdata())[0]) for bar in bars] == [4.8, 6.3, 0.7]
-    nothing = "Published: no number. By others: nobody. Here: not measured."
+    nothing = "Published: no number. By others: not measured. Here: not measured."
     assert Findings(question, []).short == nothing
     assert draw_overview([Findings(question, [])]) is None
 

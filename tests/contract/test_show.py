@@ -199,7 +199,8 @@ def test_one_seed_has_no_interval_and_that_is_said(
     finish(workspace.root / "results", cells_of(path, "tiny"), number)
     answer = workspace.call("show", "small", "--seeds", str(seed))
     assert (
-        f"One seed has no confidence interval; `--seeds {three}` computes more seeds." in answer.out
+        f"One seed gives no confidence interval; `--seeds {three}` computes more seeds."
+        in answer.out
     )
     assert "±" not in answer.out.replace("± 95 % interval", "")
 
@@ -235,7 +236,7 @@ def test_where_another_scale_has_cells_is_told(workspace: Workspace) -> None:
 @pytest.mark.parametrize(
     ("changes", "next_line"),
     [
-        ({}, "Next: `bench claims small --scale tiny` judges the paper's claims on the results"),
+        ({}, "Next: `bench claims small --scale tiny` judges the paper's claims by the results"),
         (
             {"claims": {}},
             "Next: `bench report small --scale tiny` writes pages and figures of the results",
@@ -352,7 +353,7 @@ def test_commands_to_copy_keep_the_folders(measured: Workspace) -> None:
     assert f"Next: {kept} claims small --scale tiny` judges" in " ".join(whole.split())
     none = measured.call(*folders, "compare", "small", "--seeds", "7").out
     assert f"; {kept} run small --scale tiny --seeds 7` computes them" in none
-    assert f"{kept} suites small`: all about one" in " ".join(
+    assert f"{kept} suites small`: full description of one suite" in " ".join(
         measured.call(*folders, "suites").out.split()
     )
     assert f"{kept} plan small --scale tiny`" in measured.call(*folders, "suites", "small").out

@@ -487,7 +487,7 @@ def test_verbs_that_read_results_refuse_what_run_refuses(workspace: Workspace, n
     refused = workspace.call("run", "small", "--executor", "inline")
     for verb in ("show", "compare", "claims", "status"):
         assert workspace.call(verb, "small", "--seeds", "0") == refused
-    line = refused.err.replace("bench: ", "bench: left out: ")
+    line = refused.err.replace("bench: ", "bench: this suite is left out: ")
     for verb in ("claims", "questions"):
         assert workspace.call(verb).err == line
 

@@ -353,7 +353,7 @@ def test_an_effect_without_learning_or_room_says_nothing(
         suite, "cifar", cells, done, paper, Rooms(suite.scales["cifar"].baselines)
     )
     (row, *_) = of_artifact(missing, "table-1-cifar10", "knn_top1")
-    assert row.why == "its trivial baseline and supervised accuracy are not computed yet"
+    assert row.why == "the trivial baseline and the supervised accuracy are not computed yet"
     assert row.record()["verdict"] == "cannot tell"
 
 

@@ -130,8 +130,8 @@ def test_a_lead_over_the_floor_must_be_one_that_is_seen(points: int) -> None:
     assert (str(low.verdict), low.why) == (
         "cannot tell",
         f"cells with {who} are not detectably above baseline: kNN "
-        f"{40 + 0.99 * seen:.1f}, raw pixels 40.0; only a lead of {seen:.2g} or "
-        "more can be detected",
+        f"{40 + 0.99 * seen:.1f}, raw pixels 40.0; only a lead of at least {seen:.2g} "
+        "points can be detected",
     )
     high = judge(check, lambda c: 40 + 1.01 * seen + rises(c), baselines())
     assert str(high.verdict) == "holds"
@@ -182,8 +182,10 @@ def test_without_its_baselines_nothing_is_judged_on_an_accuracy(kind: str) -> No
     for done in (some, [], None):
         judged = judge(AT_64, sides(52, 50), done)
         assert (str(judged.verdict), judged.missing, judged.room) == (
-            "not tested", "its trivial baseline and supervised accuracy are not computed yet", None,
-        )  # fmt: skip
+            "not tested",
+            "the trivial baseline and the supervised accuracy are not computed yet",
+            None,
+        )
         assert judged.effect is not None
 
 

@@ -83,7 +83,7 @@ def test_the_page_says_what_is_not_computed_yet(workspace: Workspace, path: Path
         f"`{command}`." in page
     )
     assert "\n\nraw pixels, untrained network and network with labels: not computed yet\n" in page
-    assert "): its trivial baseline and supervised accuracy are not computed yet\n" in page
+    assert "): the trivial baseline and the supervised accuracy are not computed yet\n" in page
     assert "headroom 30.0" not in page
 
 
