@@ -29,6 +29,7 @@ ValuesOfSides = Sequence[Collection[Any]]
 """Values of the axis at which each side has points; [None] without an axis."""
 
 DIRECTION = "the direction, not the size"
+WAYS = {"rising": "a rise", "falling": "a fall"}
 SETTINGS = {"batch_size": "batch"}  # settings by the names that a sentence has
 LEAST_POINTS = 2  # of an axis
 
@@ -350,7 +351,7 @@ class Ordered(CheckRecord):
 
     @property
     def _said(self) -> str:
-        return f"step along {self._axis_words} ({self.direction} is +)"
+        return f"step along {self._axis_words} ({WAYS[self.direction]} is positive)"
 
 
 class Peak(Sized):
@@ -379,7 +380,7 @@ class Peak(Sized):
     @property
     def _said(self) -> str:
         (pair, _), (low, high) = self._pair, self.near
-        return f"{pair}{', ' * bool(pair)}{self._axis_words} {low:g} to {high:g} - elsewhere"
+        return f"{pair}{', ' * bool(pair)}{self._axis_words} {low:g} to {high:g} - other values"
 
 
 class Exceeds(Sized, Beside):
@@ -475,7 +476,7 @@ class Change(Sized):
 
     @property
     def _said(self) -> str:
-        return f"change over {self._axis_words} ({self.direction} is +)"
+        return f"change over {self._axis_words} ({WAYS[self.direction]} is positive)"
 
 
 class MovesLess(Sized):
@@ -510,7 +511,7 @@ class MovesLess(Sized):
     @property
     def _said(self) -> str:
         side, _, than = self._pair[0].partition(" - ")
-        way = {"rising": "rise", "falling": "fall"}[self.direction]
+        way = WAYS[self.direction].removeprefix("a ")
         start = "" if self.over_from is None else f" from {self.over_from:g}"
         return f"{way} of {than} over {self._axis_words}{start} - change of {side}"
 

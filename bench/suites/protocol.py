@@ -38,7 +38,7 @@ class Departure(NamedTuple):
     def text(self) -> str:
         """The deviation, as text."""
         if not self.mine:
-            return f"{self.name} = {self.stated} is published, no cell has this setting"
+            return f"{self.name} = {self.stated} is published, but no cell has this setting"
         return f"{self.name} = {', '.join(self.mine)}, published {self.stated}"
 
 

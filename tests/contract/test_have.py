@@ -78,8 +78,8 @@ def test_cells_are_not_added_to_exported_tables(workspace: Workspace) -> None:
     for words in (("import", "cells.tar"), ("merge", "results")):
         answer = workspace.call("--results", "tables", *words)
         assert (answer.status, answer.err) == (
-            2, "bench: tables: holds exported tables, and cells are not added there; name another "
-            "folder by --results\n",
+            2, "bench: tables: this folder holds exported tables, to which no cells can be added; "
+            "name a different folder with --results\n",
         )  # fmt: skip
 
 

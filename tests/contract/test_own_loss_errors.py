@@ -229,11 +229,11 @@ TRIED = {
         code=f"{STATE}{UPDATE}state['centre'] = 3\n",
     ),
     "an update that adds": Mistake(
-        f"{AT}.py: ValueError: update leaves centre, count in state; begin made centre",
+        f"{AT}.py: ValueError: update leaves centre, count in state, but begin made centre",
         code=f"{STATE}{UPDATE}state['count'] = torch.zeros(1)\n",
     ),
     "an update that removes": Mistake(
-        f"{AT}.py: ValueError: update leaves nothing in state; begin made centre",
+        f"{AT}.py: ValueError: update leaves nothing in state, but begin made centre",
         code=f"{STATE}{UPDATE}del state['centre']\n",
     ),
     "a beginning that returns nothing": Mistake(

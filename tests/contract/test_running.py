@@ -204,8 +204,8 @@ def test_logs_of_a_cell_that_runs(begun: Workspace, monkeypatch: pytest.MonkeyPa
     [
         (
             ("x",),
-            "cell x: a cell's id has 16 characters, each 0-9 or a-f; give at least the "
-            "first of them",
+            "cell x: a cell's id has 16 characters, each 0-9 or a-f; give the whole id "
+            "or its first characters",
         ),
         (("0" * 16,), f"cell {'0' * 16}: no cell with this id was started in results; "),
         (("",), "logs is followed by an empty argument"),

@@ -64,7 +64,7 @@ def test_failed_cells_are_shown_as_failed_and_survivors_are_marked(workspace: Wo
     assert "5 of 8 cells done; failed: diverged 3 " in out
     assert " eqco 8 diverged 2 of 2 eqco 16 0.95 [0.45 to 1.45] infonce 8 0.20 † (div" in out
     assert (
-        "† left out of verdicts: diverged 1 of 2, so the remaining cells are a "
+        "† unreliable, so left out of verdicts: diverged 1 of 2, so the remaining cells are a "
         "biased selection (1 cell)" in out
     )
     assert "Next: `bench run small --scale tiny --retry-failed` computes failed cells again" in out
@@ -157,7 +157,7 @@ def test_cells_of_another_origin_are_marked_and_judged_by_nobody(
     finish(workspace.root / "results", [c for c in cells if c.seed == 1], number, own | other)
     for verb in ("show", "claims"):
         out = " ".join(workspace.call(verb, "small").out.split())
-        assert (f"† left out of verdicts: {why}" in out) == (why is not None)
+        assert (f"† unreliable, so left out of verdicts: {why}" in out) == (why is not None)
     marked = [bool(r["doubts"]) for r in workspace.call("show", "small", "--json").json]
     assert marked == [why is not None] * 8
     (claim,) = workspace.call("claims", "small", "--json").json

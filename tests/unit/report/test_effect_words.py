@@ -114,12 +114,15 @@ AXIS = {"metric": "q_b", "over": "batch_size"}
             {"check": "exceeds", "where": A, "than": B, "mean": True},
             "q_B, dcl - infonce, mean over all other settings",
         ),
-        ({"check": "ordered", "direction": "rising"}, "q_B, step along batch (rising is +)"),
-        ({"check": "change", "direction": "falling"}, "q_B, change over batch (falling is +)"),
-        ({"check": "peak", "near": [8, 64]}, "q_B, batch 8 to 64 - elsewhere"),
+        ({"check": "ordered", "direction": "rising"}, "q_B, step along batch (a rise is positive)"),
+        (
+            {"check": "change", "direction": "falling"},
+            "q_B, change over batch (a fall is positive)",
+        ),
+        ({"check": "peak", "near": [8, 64]}, "q_B, batch 8 to 64 - other values"),
         (
             {"check": "peak", "near": [8, 64], "where": A, "than": B},
-            "q_B, dcl - infonce, batch 8 to 64 - elsewhere",
+            "q_B, dcl - infonce, batch 8 to 64 - other values",
         ),
         (
             {"check": "gain-exceeds", "where": A, "than": B, "other": {"K": 4}, "other_than": {}},
@@ -145,7 +148,7 @@ AXIS = {"metric": "q_b", "over": "batch_size"}
         ),
         (
             {"check": "change", "direction": "rising", "where": {"experiment": "x"}},
-            "q_B, change over batch (rising is +)",
+            "q_B, change over batch (a rise is positive)",
         ),
     ],
 )

@@ -310,7 +310,7 @@ def test_a_damaged_table_of_failures_is_replaced_and_what_is_lost_is_said(
     export_cells([small_cell(seed=4)], store, out)  # nothing to write: nothing is replaced
     assert capsys.readouterr().err == ""
     export_cells(failed[:1], store, out)
-    assert "this export writes its own cells alone, others have to be" in capsys.readouterr().err
+    assert "this export writes only the selected cells: export the other" in capsys.readouterr().err
     assert Results(out).failed(failed, []) == [(failed[0], "diverged")]
 
 

@@ -67,7 +67,7 @@ def test_a_difference_of_the_views_concerns_all_values() -> None:
 
 def test_a_setting_that_no_cell_has_concerns_all_values() -> None:
     rows = rows_of_table_1(dcl_stating(weight_noise=0.05))
-    told = "weight_noise = 0.05 is published, no cell has this setting"
+    told = "weight_noise = 0.05 is published, but no cell has this setting"
     assert [texts(own) for own in rows.values()] == [{told}, {told}]
     assert not any(row.comparable for own in rows.values() for row in own)
 
@@ -137,7 +137,7 @@ def test_departures_of_a_scale_are_those_of_its_printed_values() -> None:
     suite, cells = shipped("eqco-table-3")
     assert departures_of_scale(suite, cells, load_paper("eqco")) == []
     assert departures_of_scale(suite, cells, stated_of_table_3(weight_noise=0.05)) == [
-        "weight_noise = 0.05 is published, no cell has this setting"
+        "weight_noise = 0.05 is published, but no cell has this setting"
     ]
 
 
