@@ -679,8 +679,8 @@ def test_cells_travel(done: Workspace) -> None:
         ),
         (
             ("export", "small"),
-            "Missing option '--to': folder of CSV tables, or a .tar or .tar.gz file; for example "
-            "`bench export dcl-table-1 --to tables`",
+            "Missing option '--to': folder for CSV tables, or a .tar or .tar.gz file for one "
+            "archive; for example `bench export dcl-table-1 --to tables`",
         ),
         (("import", "empty"), "empty: this is a folder, not an archive; `bench merge` adds "
             "the cells of a results folder"),

@@ -124,7 +124,8 @@ SEEN = {
         code=CODE.replace("margin)", "margin, state)"),
     ),
     "an update of no state": Mistake(
-        f"{AT}.py: update must take the argument `state`, because it has nothing else to change",
+        f"{AT}.py: update must take the argument `state`, because this function can "
+        "change only the state",
         code=f"{CODE}\ndef update(key_ND):\n    pass\n",
     ),
     "an unknown argument of begin": Mistake(

@@ -23,7 +23,7 @@ def made(workspace: Workspace) -> set[str]:
 def test_a_probe_leaves_no_cell_behind_and_is_used_after(workspace: Workspace) -> None:
     workspace.suite(PROBED)
     answer = workspace.call("plan", "small", "--probe", "--json")
-    assert answer.err.count("bench: probing gaussian-mi K=") == 2
+    assert answer.err.count("bench: timing a few steps of gaussian-mi K=") == 2
     files = made(workspace)
     assert len(files) == 2
     assert all(name.startswith("probes/") for name in files)

@@ -170,7 +170,7 @@ def test_a_stopped_queue_says_what_it_waits_for_and_what_was_saved(
     assert answer.status == 130
     assert answer.err.splitlines()[:2] == [
         "bench: stopping; waiting for the workers (press Ctrl-C again to stop without waiting)",
-        "bench: stopped: 2 running cells will continue from a checkpoint, 3 will start again",
+        "bench: stopped: 2 running cells will continue from a checkpoint, 3 from the beginning",
     ]
     assert sys.argv[1:3] == ["run", "digits"]
 

@@ -64,8 +64,8 @@ def test_failed_cells_are_shown_as_failed_and_survivors_are_marked(workspace: Wo
     assert "5 of 8 cells done; failed: diverged 3 " in out
     assert " eqco 8 diverged 2 of 2 eqco 16 0.95 [0.45 to 1.45] infonce 8 0.20 † (div" in out
     assert (
-        "† unreliable, so left out of verdicts: diverged 1 of 2, so the remaining cells are a "
-        "biased selection (1 cell)" in out
+        "† unreliable, so left out of verdicts: other seeds failed (diverged 1 of 2), so the "
+        "remaining cells are a biased selection (1 cell)" in out
     )
     assert "Next: `bench run small --scale tiny --retry-failed` computes failed cells again" in out
     rows = workspace.call("show", "small", "--json").json

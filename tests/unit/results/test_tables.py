@@ -277,7 +277,7 @@ def test_a_cell_that_diverged_travels_with_an_export(tmp_path: Path) -> None:
     done = there.finished(cells)
     assert there.failed(cells, done) == [(diverged, "diverged")]
     assert [kept.unfit for _, kept in done] == [
-        "diverged 1 of 3, so the remaining cells are a biased selection"
+        "other seeds failed (diverged 1 of 3), so the remaining cells are a biased selection"
     ] * 2
     states = Store(tmp_path / "new", have=[out]).states(cells)
     assert [(state.state, state.message) for state in states[2:]] == [
