@@ -145,7 +145,7 @@ def test_an_archive_into_nothing_leaves_nothing(tmp_path: Path) -> None:
         ),
         (
             {"w": torch.zeros(1).expand(2**40)},
-            "the file does not hold valid weights (tensors of more numbers than the",
+            "the file does not hold valid weights (the tensors need more numbers than the",
         ),
     ],
 )
