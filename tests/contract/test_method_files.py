@@ -56,7 +56,9 @@ class Mistake(NamedTuple):
 
 
 SEEN = {
-    "no version": Mistake(f"{AT}.yaml: version: is missing.", YAML.replace("version: 1\n", "")),
+    "no version": Mistake(
+        f"{AT}.yaml: version: this key is missing.", YAML.replace("version: 1\n", "")
+    ),
     "an unknown key": Mistake(
         f"{AT}.yaml: learned: unknown key. ", f"{YAML}learned: {{scale: 1}}\n"
     ),

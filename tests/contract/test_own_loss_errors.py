@@ -21,7 +21,9 @@ class Mistake(NamedTuple):
 
 
 SEEN = {
-    "no version": Mistake(f"{AT}.yaml: version: is missing.", YAML.replace("version: 1\n", "")),
+    "no version": Mistake(
+        f"{AT}.yaml: version: this key is missing.", YAML.replace("version: 1\n", "")
+    ),
     "an unknown key": Mistake(
         f"{AT}.yaml: parameter: unknown key. Did you mean 'parameters'?",
         YAML.replace("parameters:", "parameter:"),

@@ -203,7 +203,7 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "an assumption without a reason": (
         small({"assumed.tau": {"value": 1.0}}),
-        "suites/small.yaml: assumed.tau.why: is missing.\n",
+        "suites/small.yaml: assumed.tau.why: this key is missing.\n",
     ),
     "a history of what is not recorded": (
         small({"figures": [HISTORY | {"y": "mi_lower_bond"}]}),
@@ -228,17 +228,18 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "missing setting": (
         small({"fixed.lr": REMOVED}),
-        "suites/small.yaml: lr: is missing. A suite sets it under `fixed`, as an axis, or in the "
-        "scale.\n",
+        "suites/small.yaml: lr: this key is missing. A suite sets it under `fixed`, as an axis, "
+        "or in the scale.\n",
     ),
     "missing settings": (
         small({"fixed.lr": REMOVED, "fixed.steps": REMOVED}),
-        "suites/small.yaml: steps, lr: are missing. A suite sets them under `fixed`, as an axis, "
+        "suites/small.yaml: steps, lr: these keys are missing. A suite sets them under `fixed`, as "
+        "an axis, "
         "or in the scale.\n",
     ),
     "missing key": (
         small({"scale": REMOVED}),
-        "suites/small.yaml: scale: is missing.\n",
+        "suites/small.yaml: scale: this key is missing.\n",
     ),
     "artifacts without a paper": (
         small({"paper": REMOVED}),
@@ -360,7 +361,7 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "too many exclusions": (
         small({"exclude": [{"K": k} for k in range(101)]}),
-        "suites/small.yaml: exclude: has 101 values; at most 100 are allowed.\n",
+        "suites/small.yaml: exclude: found 101 values, but at most 100 are allowed.\n",
     ),
     "too many comparisons": (
         small(
@@ -388,7 +389,7 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "a scale with a name too long for a folder": (
         small({"scales": {"a" * 300: SECONDS}, "scale": "a" * 300}),
-        f"suites/small.yaml: scales.{'a' * 300}: is text of more than 100 characters.\n",
+        f"suites/small.yaml: scales.{'a' * 300}: the text has more than 100 characters.\n",
     ),
     "a terminal's words": (
         small({"scales": {"\x1bc\n": SECONDS}, "scale": "\x1bc\n"}),
