@@ -217,7 +217,7 @@ TRIED = {
         YAML.replace("[teacher_entropy]", "[]"),
     ),
     "a loss without a gradient": Mistake(
-        f"{AT}.py: the loss has no gradient in the network",
+        f"{AT}.py: the loss has no gradient with respect to the network",
         code=CODE.replace("torch.stack(losses).mean()", "torch.stack(losses).mean().detach()"),
     ),
     "a loss that is not finite": Mistake(
