@@ -158,7 +158,7 @@ SEEN = {
     ),
     "an empty file": Mistake(f"{AT}.yaml: found None, expected a mapping.", ""),
     "a key given twice": Mistake(
-        f"{AT}.yaml: line 5, column 1: key 'version' twice", f"{YAML}version: 2\n"
+        f"{AT}.yaml: line 5, column 1: the key 'version' is given twice", f"{YAML}version: 2\n"
     ),
     "a version in words": Mistake(
         f"{AT}.yaml: version: found 'one', expected a whole number.",

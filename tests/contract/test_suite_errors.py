@@ -325,7 +325,7 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     "an empty file": ("", "suites/small.yaml: the file is empty; a suite is a mapping of keys\n"),
     "a key twice": (
         "name: small\npaper: eqco\npaper: dcl\n",
-        "suites/small.yaml: line 3, column 1: key 'paper' twice\n",
+        "suites/small.yaml: line 3, column 1: the key 'paper' is given twice\n",
     ),
     "not YAML": (
         "name: small\nseeds: [0, 1\nscale: tiny\n",
