@@ -386,8 +386,8 @@ def _check_state(arguments: Mapping[str, Mapping[str, int]], code: Path) -> None
             )
     if "state" not in arguments.get(UPDATE, {"state": 0}):
         raise SuiteError(
-            f"{code}: {UPDATE} must take the argument `state`, because it has nothing "
-            "else to change"
+            f"{code}: {UPDATE} must take the argument `state`, because this function can "
+            "change only the state"
         )
 
 

@@ -471,8 +471,7 @@ def _untested(place: Mention, scales: Sequence[JudgedScale], scale: str | None) 
     if place.suites:
         where = f"scale {scale}" if scale else "any scale"
         nothing = (
-            f"there are no results at {where} of the suites that test the claim "
-            f"({', '.join(place.suites)})"
+            f"the suites that test the claim have no results at {where} ({', '.join(place.suites)})"
         )
         missing = "; ".join(dict.fromkeys(of_scales)) or nothing
     else:

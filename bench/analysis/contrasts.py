@@ -26,7 +26,7 @@ KeyOf = Callable[[Known], Key]
 TermsByPoint = dict[Any, Term]  # the points of a group of one side, by the value of the axis
 CellPair = tuple[Sequence[Cell], Sequence[Cell]]  # the cells of a difference: one side, the other
 
-NO_CELL = "no cell of this scale has the settings of the check"
+NO_CELL = "no cell of this scale has the settings that this test needs"
 MOST_SHOWN = 4  # groups of a check whose effects are reported one by one
 
 

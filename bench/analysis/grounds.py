@@ -118,7 +118,7 @@ class Footing:
         )
         if lead.mean <= 0:
             return told
-        return f"{told}; only a lead of {least:.2g} or more can be detected"
+        return f"{told}; only a lead of at least {least:.2g} points can be detected"
 
 
 def _family(check: Check, where: Where, side: Sequence[Cell], measured: Measured) -> str:

@@ -149,7 +149,7 @@ class Findings:
     def _published_words(self) -> str:
         rows = self.of(PUBLISHED)
         if not rows:
-            return f"Published: {'the papers print no number' if self.has_suite else NO_SUITE}."
+            return f"Published: {'the papers give no number' if self.has_suite else NO_SUITE}."
         return f"Published: {_first_words(rows)}."
 
     def _others_words(self) -> str:
@@ -177,7 +177,7 @@ class Findings:
             return f"Here: {NO_SUITE}."
         if not rows:
             run = f"bench run {self.question.suite} --scale {self.question.scale}"
-            return f"Here: not measured; `{run}` computes it."
+            return f"Here: not measured; `{run}` measures this."
         return f"Here: {_first_words(rows)} on {rows[0].data}: {rows[0].says}."
 
 

@@ -41,34 +41,39 @@ class Detection(TransferCell):
     experiment: Literal["detection"]
     version: Literal[1] = 1
     detect_dataset: Annotated[str, Field(pattern=r"^\w[\w.+-]*$", max_length=100)]
-    """Images with boxes: `shapes` and the like, which are drawn, or a folder in COCO format."""
+    """Images with boxes: a set that is drawn in code, such as `shapes`, or a folder in COCO
+    format."""
     detect_images: PositiveInt | None = None
-    """Number of training images of the detector, the first in a fixed random order; null: all."""
+    """Number of training images of the detector, taken from the start of a fixed random order;
+    null: all images."""
 
     detector: Literal["faster-rcnn", "mask-rcnn", "keypoint-rcnn"]
     """Whether the detector predicts boxes only, or also masks or key points."""
     neck: Literal["fpn", "c4"]
-    """Whether regions are cut from a feature pyramid, or from the last stage but one."""
+    """Where the features of a region are taken from: a feature pyramid (fpn), or the last but one
+    stage of the backbone (c4)."""
     box_head: Literal["two-linear", "four-conv"] | None = None
-    """Head that classifies a region of a pyramid; null with neck 'c4', where the last stage
-    does."""
+    """Head that classifies the regions with neck 'fpn'; null with neck 'c4', where the last stage
+    of the backbone is this head."""
     head_norm: Literal["none", "batch"] = "none"
     """Whether the pyramid and the region heads, which are not pretrained, have batch norm."""
     frozen_backbone: bool
-    """Whether the backbone keeps its weights; with 'c4' its last stage, a region head, is
-    trained."""
+    """Whether the weights of the backbone stay fixed. With neck 'c4', its last stage is a region
+    head and is trained in any case."""
     backbone_bn: Literal["stored", "batch"] = "stored"
-    """Whether batch norm of the backbone keeps its statistics and scales, or learns on batches."""
+    """Batch norm of the backbone: with its stored statistics and scales (stored), or trained with
+    the statistics of each batch (batch)."""
     anchor_size: PositiveInt = 32
-    """Side in pixels of the smallest anchor; four larger ones, or one per level, double it."""
+    """Side in pixels of the smallest anchor. Each further anchor is twice as large: neck 'c4' has
+    four of them, neck 'fpn' one per further level of the pyramid."""
     region_channels: PositiveInt = 256
     """Channels of the pyramid and of the mask head; the key-point head has twice as many."""
     head_units: PositiveInt = 1024
-    """Units of the linear layers that classify a region of a pyramid."""
+    """Number of units of the linear layers that classify a region with neck 'fpn'."""
     proposals: PositiveInt = 1000
-    """Regions proposed per test image; per training image twice as many."""
+    """Number of regions proposed per test image; a training image gets twice as many."""
     sampled_regions: PositiveInt = 512
-    """Proposed regions per training image that the region heads learn from."""
+    """Number of proposed regions per training image that the region heads learn from."""
     detections: PositiveInt = later(100)
     """Largest number of detections per test image; those with the highest scores are kept."""
     least_score: Fraction = later(0.05)
@@ -91,16 +96,16 @@ class Detection(TransferCell):
     detect_batch_size: PositiveInt
     """Number of images per step."""
     detect_lr: PositiveFloat
-    """Learning rate of the whole detector, at its batch size."""
+    """Learning rate of the whole detector, for steps of `detect_batch_size` images."""
     detect_momentum: Fraction = 0.9
-    """Momentum of the gradient descent."""
+    """Momentum of SGD."""
     detect_weight_decay: NonNegativeFloat
-    """Weight decay: coefficient of a weight in its gradient."""
+    """Weight decay: this number times a weight is added to its gradient."""
     detect_drops: Annotated[str, Field(pattern=r"^\d+(,\d+)*$")] | None = None
     """When the learning rate falls to a tenth, in the unit of the training (epochs or steps), such
     as '8,11'."""
     detect_warmup_steps: NonNegativeInt = 0
-    """Number of first steps in which the learning rate rises linearly from 0."""
+    """Number of steps at the start in which the learning rate rises linearly from 0."""
 
     of_network: ClassVar[tuple[str, ...]] = ("arch", "stem", "width", "zero_init_residual", "seed")
     sizes: ClassVar[tuple[str, ...]] = (

@@ -29,7 +29,7 @@ class FineTune(TransferCell):
     experiment: Literal["finetune"]
     version: Literal[1] = 1
     label_fraction: Annotated[float, Field(gt=0, le=1)]
-    """Share of each class's training images that have a label, one image at least."""
+    """Share of each class's training images that have a label, at least one image per class."""
     labelled: Literal["stratified", "published"] = "stratified"
     """Which images have a label: drawn with the cell's seed, or taken from a published list."""
     tune_layers: Literal["all", "last-stage", "head"] = "all"
@@ -38,23 +38,24 @@ class FineTune(TransferCell):
     tune_views: Annotated[ViewSet, AfterValidator(of_one_size)]
     """Transforms of a labelled training image."""
     tune_epochs: PositiveInt
-    """Passes over the labelled images."""
+    """Number of passes over the labelled images."""
     tune_batch_size: Annotated[int, Field(ge=2)]
-    """Images per step; all labelled images if there are fewer."""
+    """Number of images per step; all labelled images if there are fewer."""
     tune_optimizer: Literal["sgd", "lars", "adam"]
-    """The optimiser."""
+    """Optimiser of the fine-tuning."""
     tune_lr: PositiveFloat
-    """The classifier's rate."""
+    """Learning rate of the classifier."""
     tune_backbone_lr: PositiveFloat | None = None
-    """Learning rate of the encoder; null: the classifier's."""
+    """Learning rate of the encoder; null: `tune_lr`."""
     tune_momentum: Fraction = 0.9
     """Momentum of sgd and lars; beta_1 of adam."""
     tune_weight_decay: NonNegativeFloat = 0.0
-    """Weight decay: coefficient of a weight in its gradient."""
+    """Weight decay: this number times a weight is added to its gradient."""
     tune_lr_schedule: Literal["constant", "cosine"]
-    """Schedule of both learning rates, after warm-up."""
+    """Schedule of `tune_lr` and `tune_backbone_lr` after warm-up."""
     tune_warmup_epochs: NonNegativeInt = 0
-    """Number of first epochs in which both learning rates rise linearly from 0."""
+    """Number of epochs at the start in which `tune_lr` and `tune_backbone_lr` rise linearly
+    from 0."""
 
     of_network: ClassVar[tuple[str, ...]] = (
         "precision", "seed", "dataset", "pretrain_on", "train_images", "held_out", "image_size",

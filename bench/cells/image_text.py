@@ -28,15 +28,18 @@ class ImageText(StepsAxis, Cell):
     pairs: Literal["drawn-scenes"]
     """Pictures with captions: `drawn-scenes`, two drawn shapes each, described in a sentence."""
     held_out: Annotated[float, Field(gt=0, lt=1)] | None = None
-    """Share of the training pairs that takes the place of the test pairs."""
+    """Share of the training pairs that is held out and replaces the test pairs; null: the test
+    pairs are used."""
     arch: Literal["clip-small", "clip-tiny"]
-    """The two transformers; `small` has two layers of 64 units for pictures and for captions."""
+    """Two transformers, one for pictures and one for captions; in `clip-small`, each has two layers
+    of 64 units."""
     loss: Literal["infonce", "dcl"]
-    """The loss, a function of cosine similarities; the mean over pictures and captions."""
+    """Loss, computed from cosine similarities and averaged over pictures and captions."""
     tau: PositiveFloat
-    """Temperature of the similarities; with learned_tau the one at the beginning."""
+    """Temperature of the similarities; with `learned_tau`, its value at the start of training."""
     learned_tau: bool = False
-    """Whether the temperature is learned, from 0.01 on (arXiv:2103.00020, Sec. 2.5)."""
+    """Whether the temperature is learned; it stays at 0.01 or above (arXiv:2103.00020,
+    Sec. 2.5)."""
 
     metrics: ClassVar[tuple[str, ...]] = (
         "train_loss", "train_top1", "q_b", "tau_end", *RETRIEVAL,

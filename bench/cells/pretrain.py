@@ -59,14 +59,15 @@ class OwnMetrics(Axis):
     """Mixin for settings of the user's own metrics (`bench.metric_files`)."""
 
     evaluate: str | None = later()
-    """A user's own evaluation of frozen features, by the name of its file; its metric is
+    """File name of a user's own evaluation of frozen features; its metric is called
     `own_evaluation`."""
     evaluate_file: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")] | None = later()
-    """Digest of the file."""
+    """Digest of the file that `evaluate` names."""
     record: str | None = later()
-    """A user's own record of each batch, by the name of its file; its metric is `own_record`."""
+    """File name of a user's own quantity that is recorded at each batch; its metric is called
+    `own_record`."""
     record_file: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")] | None = later()
-    """Digest of the file."""
+    """Digest of the file that `record` names."""
 
     @model_validator(mode="after")
     def _has_files(self) -> Self:
@@ -336,7 +337,7 @@ class TransferCell(EncoderCell):
     """
 
     start: Literal["pretrained", "scratch"] = "pretrained"
-    """Initial weights of the encoder: the trained ones, or random ones."""
+    """Initial weights of the encoder: the pretrained weights, or random weights."""
 
     of_network: ClassVar[tuple[str, ...]] = ()
     """Settings of `pretrain` that also apply to a network from scratch."""

@@ -131,8 +131,8 @@ def _check_normaliser(cell: Coordinates) -> None:
     if cell.loss == "ir":
         need(
             cell.kappa is not None or (not literal and cell.negatives == "bank"),
-            "kappa may be null, so that it is estimated, only with normaliser "
-            "'constant' and negatives 'bank'",
+            "kappa may be null only with normaliser 'constant' and negatives 'bank', "
+            "where kappa is estimated",
         )
         return
     near = (cell.drawn, cell.centre, cell.neighbours, cell.neighbour_count, cell.neighbour_sum)
@@ -176,8 +176,8 @@ def _check_gradient(cell: Coordinates) -> None:
     form = str(cell.negative_gradient)
     need(
         cell.balance is not None or predictor,
-        "balance may be null, which computes it at each step, only with "
-        "positive_gradient 'predictor'",
+        "balance may be null only with positive_gradient 'predictor', which computes "
+        "balance at each step",
     )
     settings = vars(cell)
     for name, rule in WITH_GRADIENT.items():

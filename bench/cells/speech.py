@@ -54,21 +54,23 @@ class Recordings(Axis):
     """Training recordings of the encoder: `tones`, which are generated, or a folder of
     recordings."""
     speaker_recordings: SetName | None = None
-    """The set whose speakers are classified; null: `recordings`."""
+    """Recordings whose speakers are classified; null: those of `recordings`."""
     word_recordings: SetName | None = None
-    """The set whose words or intents are classified; null: `recordings`."""
+    """Recordings whose words or intents are classified; null: those of `recordings`."""
     held_out: Annotated[float, Field(gt=0, lt=1)] | None = None
-    """Share of each class's training recordings that takes the place of the test recordings."""
+    """Share of each class's training recordings that is held out and replaces the test recordings;
+    null: the test recordings are used."""
     sample_rate: Annotated[int, Field(ge=1000, le=192_000)]
-    """Hz; recordings of another rate are resampled."""
+    """Sampling rate in Hz; recordings with a different sampling rate are resampled."""
     crop_s: PositiveFloat
     """Largest number of seconds of a recording that a step uses."""
     arch: Literal["wav2vec2-base", "wav2vec2-small", "wav2vec2-tiny"]
-    """The network; `small` has five convolutions and three transformer layers of 96 units."""
+    """Network; `wav2vec2-small` has five convolutions and three transformer layers of 96 units."""
     labels_per_class: PositiveInt | None = None
-    """Labelled training recordings per class for a classifier; null: all."""
+    """Number of labelled training recordings per class for a classifier; null: all recordings."""
     label_draws: PositiveInt = 1
-    """Number of draws of labelled recordings; the mean accuracy is reported."""
+    """Number of random draws of labelled recordings; the mean accuracy over the draws is
+    reported."""
 
     def set_of(self, task: str) -> str:
         """Return the recordings of a task."""
@@ -108,13 +110,13 @@ class Speech(StepsAxis, Recordings, Cell):
     mask_length: PositiveInt
     """Number of frames in a span."""
     K: PositiveInt
-    """Distractors per masked frame, drawn from other masked frames of the recording."""
+    """Number of negatives per masked frame, drawn from other masked frames of the recording."""
     loss: Literal["infonce", "eqco", "dcl", "dual-temperature"]
-    """The loss, a function of cosine similarities."""
+    """Loss, computed from cosine similarities."""
     tau: PositiveFloat
     """Temperature of the similarities."""
     alpha: PositiveFloat | None = None
-    """EqCo's, Eq. 5; also with dual-temperature."""
+    """EqCo's alpha (EqCo, Eq. 5); optional for loss 'dual-temperature'."""
     tau_beta: PositiveFloat | None = None
     """Temperature of the scalar component of dual temperature."""
     form: Literal["released", "printed"] | None = None
@@ -199,8 +201,9 @@ class SpeechBaseline(Recordings, Cell):
     version: Literal[1] = 1
     precision: Literal["float32"] = "float32"
     baseline: Literal["raw", "untrained", "labels"]
-    """The features of baseline `raw`: mean and standard deviation over time of 40 log-mel
-    energies."""
+    """Features or network of the baseline. raw: mean and standard deviation over time of 40 log-mel
+    energies. untrained: the network with random weights. labels: the network trained with all
+    labels."""
 
     # training by cross-entropy; null without one
     epochs: PositiveInt | None = None

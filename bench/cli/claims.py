@@ -52,14 +52,17 @@ def claims(
     context: typer.Context,
     suite: Annotated[
         str | None,
-        typer.Argument(help="A suite; default: all claims.", autocompletion=suite_names),
+        typer.Argument(
+            help="Suite whose claims to judge; default: all claims.", autocompletion=suite_names
+        ),
     ] = None,
     paper: Annotated[
         str | None,
         typer.Option(help="Only the claims of this paper.", autocompletion=paper_names),
     ] = None,
     search: Annotated[
-        str | None, typer.Option(help="Only claims with all of these words: 'small batch'.")
+        str | None,
+        typer.Option(help="Only claims that contain all of these words, such as 'small batch'."),
     ] = None,
     verdict: Annotated[
         str | None,
@@ -69,9 +72,10 @@ def claims(
 ) -> None:  # fmt: skip
     """Print the papers' claims with verdicts and effects.
 
-    With a suite: each check of its claims. Without: every claim, at each scale with results.
+    With a suite: every test of each of its claims. Without a suite: every claim, at each scale with
+    results.
 
-    Exit status 1: a claim fails. 3: none was judged.
+    Exit status 1: a claim fails. Exit status 3: no claim was judged.
     """
     chosen = Filter.of(search, verdict)
     if suite is None:
@@ -248,8 +252,8 @@ def print_claims(
         print_notes(checks[0].notes)
         if more := len(checks) - len(here):
             print_line(
-                f"{counted(more, 'more check')} cannot be done here, because no cell of "
-                "this scale has the settings",
+                f"{counted(more, 'more test')} of this claim cannot be made, because no cell of "
+                "this scale has the settings needed",
                 indent="    ",
             )
     print_doubts(evidence.done)

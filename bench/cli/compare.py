@@ -42,19 +42,22 @@ def compare(
         list[str], typer.Argument(metavar="SUITE | A B", help="A suite, or two results folders.")
     ],
     other: Annotated[
-        Path | None, typer.Option("--with", help="Compare with other results instead of the paper.")
+        Path | None,
+        typer.Option("--with", help="Folder of results to compare with, instead of the paper."),
     ] = None,
     effects: Annotated[
-        bool, typer.Option("--effects", help="Compare differences between rows; at any scale.")
+        bool,
+        typer.Option("--effects", help="Compare differences between rows, at any scale."),
     ] = False,
     scale: AtScale = None, where: Matching = None, seeds: SeedList = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Print measured values with published ones, or compare two results folders.
+    """Print measured next to published values, or compare two results folders.
 
-    With two results folders, or folders of exported tables: list the cells that differ, by how
-    much, and whether seeds explain it.
+    With two results folders, or two folders of exported tables: list the cells that differ, the
+    sizes of the differences, and whether different seeds explain them.
 
-    Exit status 1: a value or mean differs by more than allowed. 3: no published value was measured.
+    Exit status 1: a value or mean differs by more than allowed. Exit status 3: no published value
+    was measured.
     """
     name, *more = what
     if more and (len(more) > 1 or other or effects or scale or where or seeds):
@@ -175,8 +178,8 @@ def print_others(lines: Sequence[str], suite: str) -> None:
         print_line(line)
     if lines:
         print_line(
-            "Numbers from other projects do not enter any verdict. In a contrast, the "
-            "two runs also differ in settings that are not compared. `bench others "
+            "Numbers from other projects do not enter any verdict. The two runs of a "
+            "contrast also differ in settings that are not compared. `bench others "
             f"{suite}` lists how each protocol differs from the paper's."
         )
 
@@ -228,14 +231,15 @@ def _print_why_not(evidence: Evidence, selection: Selection) -> None:
 def print_drift(record: Json) -> None:
     """Print the cells that differ between two results, groups beyond noise first."""
     print(
-        f"{record['same']} cells identical to the bit, {len(record['moved'])} differ, "
-        f"{record['only_here']} only in the first, {record['only_there']} only in the second"
+        f"{record['same']} cells are identical to the bit, {len(record['moved'])} differ, "
+        f"{record['only_here']} are only in the first folder, "
+        f"{record['only_there']} only in the second"
     )
     _print_causes(record["moved"])
     for metric in record["metrics"]:
         print(
-            f"{metric['metric']}: {metric['moved']} cells, "
-            f"by {metric['largest_difference']:.3g} at most"
+            f"{metric['metric']}: {counted(metric['moved'], 'cell')} with differences of at "
+            f"most {metric['largest_difference']:.3g}"
         )
     for cell in (c for c in record["moved"] if not c["metrics"]):
         parts = [*(["history"] if cell["history"] else []), *cell["arrays"]]

@@ -38,13 +38,18 @@ MOST_SHOWN = 40  # cells that are listed
 FORMS = ("safetensors", "parquet", "hub", *TRACKERS)
 """What `--as` writes for other programs."""
 
-EncodersOption = Annotated[bool, typer.Option("--encoders", help="Include trained encoders.")]
+EncodersOption = Annotated[
+    bool, typer.Option("--encoders", help="Include the trained encoders of the cells.")
+]
 
 
 def export(
     context: typer.Context,
     suite: SuiteNames,
-    to: Annotated[Path, typer.Option(help="Folder of CSV tables, or a .tar or .tar.gz file.")],
+    to: Annotated[
+        Path,
+        typer.Option(help="Folder for CSV tables, or a .tar or .tar.gz file for one archive."),
+    ],
     scale: AtScale = None,
     where: Matching = None,
     seeds: SeedList = None,
@@ -61,9 +66,10 @@ def export(
         str | None,
         typer.Option(
             "--as",
-            help="For other programs: safetensors (trained encoders), parquet (cells, histories, "
-            "published values and claims, with croissant.json), hub (both, with cards, as a model "
-            "and a dataset repository), tensorboard or wandb (histories).",
+            help="Format for other programs: safetensors (trained encoders), parquet (cells, "
+            "histories, published values and claims, with croissant.json), hub (safetensors and "
+            "parquet, as a model and a dataset repository with cards), tensorboard or wandb "
+            "(histories).",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -94,7 +100,10 @@ def import_(
     file: Annotated[list[Path], typer.Argument(help="Archives that `bench export` wrote.")],
     as_json: AsJson = False,
 ) -> None:
-    """Add the cells of archives to the results; exit status 1 if any conflicts with one here."""
+    """Add the cells of archives to the results.
+
+    Exit status 1: a cell has different results in the archive and in the results folder.
+    """
     with ExitStack() as stack:
         folders = [stack.enter_context(unpacked(path)) for path in file]
         _merge(
@@ -316,7 +325,9 @@ def print_export(record: Json) -> None:
         print(f"{_counted(record['cells'], record.get('encoders'))} in {where}")
         if names := record["diverged"]:
             shown = ", ".join(names[:MOST_SHOWN]) + " ..." * (len(names) > MOST_SHOWN)
-            print(f"{counted(len(names), 'cell')} that diverged, there as failed: {shown}")
+            print(
+                f"{counted(len(names), 'cell')} exported as failed, because they diverged: {shown}"
+            )
     elif "files" in record:
         encoders = record.get("encoders")
         also = f" and {counted(encoders, 'encoder')}" if encoders else ""
@@ -341,10 +352,10 @@ def print_merge(record: Json) -> None:
         f"{len(conflicts)} in conflict, {len(busy)} busy"
     )
     if record["diverged"]:
-        print(f"{counted(record['diverged'], 'cell')} whose training diverged added as failed")
+        print(f"{counted(record['diverged'], 'cell')} added as failed, because training diverged")
     if record["left_out"]:
         why = plain_text(record["left_out"][0]["why"])
-        print(f"{len(record['left_out'])} left out; the first: {why}")
+        print(f"{counted(len(record['left_out']), 'cell')} left out; reason for the first: {why}")
     for cell in busy[:MOST_SHOWN]:
         print(
             f"busy: a process is computing {cell['experiment']} {cell['id']} in this results folder"

@@ -57,8 +57,8 @@ def find_folder(workspace: Workspace, beginning: str) -> CellFolder:
     where = f"cell {beginning}"
     if re.fullmatch("[0-9a-f]{1,16}", beginning) is None:
         raise BenchError(
-            f"{where}: a cell's id has 16 characters, each 0-9 or a-f; give at least "
-            "the first of them"
+            f"{where}: a cell's id has 16 characters, each 0-9 or a-f; give the whole id or "
+            "its first characters"
         )
     kinds = (workspace.results / kind for kind in CELLS)
     found = [p for p in chain(*(kind.glob(f"{beginning}*") for kind in kinds)) if is_id(p.name)]

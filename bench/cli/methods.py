@@ -104,7 +104,7 @@ def print_methods(records: Sequence[Json]) -> None:
         return
     known = {r["name"]: r["coordinates"] for r in records}
     rows = [[r["name"], r["like"], r["what"], _changes(r, known)] for r in records]
-    print_rows("", ["method", "like", "what", "but"], rows)
+    print_rows("", ["method", "like", "what", "differences"], rows)
     print("`bench methods NAME` lists every setting of a method with its source.")
 
 
@@ -117,7 +117,7 @@ def _print_method(record: Json) -> None:
         source = f"{c['source']}. Why: {c['why']}" if c["why"] else c["source"]
         rows.append([name, value_text(c["value"], null=""), *stated, source])
     like = f" (like {record['like']})" if record["like"] else ""
-    heads = ["coordinate", record["name"], "paper", "released code", "source"]
+    heads = ["setting", record["name"], "paper", "released code", "source"]
     print_rows(record["what"] + like, heads, rows)
     if any("arXiv:" in c["source"] for c in record["coordinates"].values()):
         print_line(" ".join(NOT_CHECKED.split()))

@@ -95,8 +95,8 @@ SuiteNames = Annotated[
 AtScale = Annotated[
     str | None,
     typer.Option(
-        help="The size: paper, gpu, cifar, cpu, smoke or another scale of the suite; default: the "
-        "suite's default scale.",
+        help="Scale, the size of the run: paper, gpu, cifar, cpu, smoke or another scale of the "
+        "suite; default: the suite's default scale.",
         autocompletion=scale_names,
     ),
 ]
@@ -123,9 +123,9 @@ Shard = Annotated[
     str | None,
     typer.Option(
         metavar="PART/PARTS",
-        help="Compute only one of several parts with about equal work, such as part 3 "
-        "of 16: 3/16. Cells that share a training are in the same part. Every "
-        "machine divides the cells in the same way.",
+        help="Compute only one of several parts with about equal work; 3/16 is part 3 of "
+        "16. Cells that share a training are in the same part. The parts are the same "
+        "on every machine.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]

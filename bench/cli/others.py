@@ -211,7 +211,7 @@ def print_artifact(records: Sequence[Json]) -> None:
 def print_seen(seen: SeenByOthers) -> None:
     """Print the summary of a claim and each effect."""
     print_line(f"Seen by others: {seen.seen}. {seen.summary}")
-    heads = ["source", "what", "data", "metric", "effect", "at", "differs further in", "counts as"]
+    heads = ["source", "what", "data", "metric", "effect", "at", "other differences", "counts as"]
     rows = [
         [
             e.source, e.subject, e.dataset, metric_words(e.metric), Entry(f"{e.value:+.2f}"),

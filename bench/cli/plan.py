@@ -233,7 +233,7 @@ def check_of_suite(selection: Selection) -> None:
     if selection.changes:
         raise BenchError(
             "--limit-gpu-hours chooses cells by the claims that need them, but no "
-            "claim needs cells changed by --set: give only one of the two options"
+            "claim needs cells changed by --set: leave out one of these options"
         )
 
 
@@ -249,7 +249,7 @@ def _refuse_impossible(selection: Selection) -> None:
     for why, n in impossible(selection.cells).items():
         raise BenchError(
             f"{why}: {counted(n, 'cell')} of {selection.title} cannot be computed; "
-            "change the suite, or exclude these cells by --where"
+            "change the suite, or exclude these cells with --where"
         )
 
 
@@ -402,16 +402,17 @@ def print_limited(limited: Json, file: TextIO | None = None) -> None:
         of = "core-hours (no GPU is used, so --limit-gpu-hours limits core-hours)"
     lines = [
         f"Within {limited['limit_hours']:g} {of}: {limited['cells']} of {limited['of_cells']} "
-        f"cells, {limited['hours']:.3g} hours."
+        f"cells, which take {limited['hours']:.3g} hours."
     ]
     for claim in limited["claims"]:
         name, seeds, most = claim["claim"], claim["seeds"], claim["of_seeds"]
         if seeds:
-            alone = "; one seed gives no interval" if len(seeds) == 1 else ""
+            alone = "; one seed gives no confidence interval" if len(seeds) == 1 else ""
             which = f"{len(seeds)} of {most} seeds ({', '.join(map(str, seeds))}{alone})"
-            lines.append(f"  testable: {name}: {which}")
+            lines.append(f"  claim that can be tested: {name}: {which}")
         else:
-            lines.append(f"  not testable{'' if most else ' at this scale'}: {name}")
+            where = "within the limit" if most else "at this scale"
+            lines.append(f"  claim that cannot be tested {where}: {name}")
     print("\n".join(lines), file=file or sys.stderr)
 
 

@@ -28,7 +28,10 @@ from bench.suites.suite import Suite, with_stand_ins
 def questions(
     context: typer.Context,
     name: Annotated[
-        str | None, typer.Argument(help="One question (dcl-small-batch); default: all.")
+        str | None,
+        typer.Argument(
+            help="Question to answer in full, such as dcl-small-batch; default: all, in short."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -23,7 +23,9 @@ from bench.text import counted, plain_text
 
 def report(
     context: typer.Context,
-    suite: Annotated[list[str] | None, typer.Argument(help="Suites; default: all.")] = None,
+    suite: Annotated[
+        list[str] | None, typer.Argument(help="Suites to write pages of; default: all suites.")
+    ] = None,
     scale: AtScale = None,
     every: Annotated[
         bool,
@@ -32,13 +34,15 @@ def report(
     to: Annotated[Path, typer.Option(help="Folder to write into.")] = Path("reports"),
     formats: Annotated[
         str,
-        typer.Option(help="Further formats, beside the pages and SVG: any of png, pdf, tex, csv."),
+        typer.Option(
+            help="Formats to write in addition to the pages and SVG: any of png, pdf, tex, csv."
+        ),
     ] = "png,tex,csv",
     as_json: AsJson = False,
 ) -> None:
-    """Write the site: an index, and one page per artifact and per suite.
+    """Write a website: an index, and one page per artifact and per suite.
 
-    With names: write only the pages of these suites and of their artifacts.
+    With names of suites: write only the pages of these suites and of their artifacts.
     """
     if every and suite:
         raise BenchError("--all writes every suite, so it cannot be combined with names of suites")

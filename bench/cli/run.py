@@ -163,8 +163,8 @@ def run_selections(chosen: Sequence[Selection], options: RunOptions, data: Path)
     if table_files(chosen[0].results):
         raise BenchError(
             f"{chosen[0].results}: this folder holds exported tables, and `run` never "
-            f"writes into such a folder; `{chosen[0].command('run')}` counts their "
-            "cells as done and computes the others in "
+            f"writes into such a folder; `{chosen[0].command('run')}` counts the cells of the "
+            "tables as done and computes the other cells in "
             f"{beside_tables(chosen[0].workspace).results}"
         )
     cells = list({cell.id: cell for s in chosen for cell in s.cells}.values())
@@ -272,7 +272,7 @@ def _submitted_text(given: Json, follow: str) -> str:
     """Return what was submitted, and what was not necessary."""
     cells, before = counted(given["cells"], "cell"), counted(given["jobs_before"], "job")
     if given["jobs"]:
-        more = f" beside {before} that wait or run" if given["jobs_before"] else ""
+        more = f", in addition to {before} that wait or run," if given["jobs_before"] else ""
         jobs = counted(given["jobs"], "job")
         return (
             f"submitted {jobs}{more} for {cells} (logs: {given['logs']}); `{follow}` "

@@ -315,7 +315,7 @@ def of_sound_suites(
     if faults and not found:
         raise faults[-1]
     for left_out in faults:
-        tell_once(f"left out: {left_out}")
+        tell_once(f"this suite is left out: {left_out}")
     return found
 
 

@@ -97,8 +97,8 @@ def others_lines(
     if not places:
         return []
     how = (
-        "These numbers are for the same data set; `bench others "
-        f"{selection.suite.name}` says how each "
+        "Other projects measured these numbers on the same data set; `bench others "
+        f"{selection.suite.name}` lists how each "
     )
     return [*lines_by_artifact(places), f"{how}protocol differs from the paper's."]
 
@@ -160,7 +160,7 @@ def print_measured(
     if {1} == {r["n"] for table in tables for r in measured_records(table, done)}:
         first = min(cell.seed for cell, _ in done)
         seeds = ",".join(str(first + i) for i in range(3))
-        print_line(f"One seed has no confidence interval; `--seeds {seeds}` computes more seeds.")
+        print_line(f"One seed gives no confidence interval; `--seeds {seeds}` computes more seeds.")
     for note in notes:
         print_line(note)
     print_line(f"Next: {next_command(selection, of - len(done) - len(failed), len(failed))}")
@@ -185,5 +185,5 @@ def next_command(selection: Selection, missing: int, failed: int) -> str:
     if published and suite.compare:
         return f"`{whole_suite.command('compare')}` compares the results with the published values"
     if suite.claims and suite.scales[selection.scale].no_verdict is None:
-        return f"`{whole_suite.command('claims')}` judges the paper's claims on the results"
+        return f"`{whole_suite.command('claims')}` judges the paper's claims by the results"
     return f"`{whole_suite.command('report')}` writes pages and figures of the results"

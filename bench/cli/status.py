@@ -226,7 +226,10 @@ def print_status(record: Json, again: str) -> None:
     _print_unknown(record["unknown_jobs"])
     print_failures(record["failures"])
     if n := record["reference"]:
-        print(f"  {n} of them are in the reference results, from which `show` and `compare` answer")
+        are = "is" if n == 1 else "are"
+        print(
+            f"  {n} of these cells {are} in the reference results, which `show` and `compare` use"
+        )
     for line in record["added_later"]:
         print_line(line, indent="  ")
     _print_begun(record["begun"], again)
@@ -277,8 +280,8 @@ def _print_jobs(jobs: Sequence[Json]) -> None:
     other = Counter(job["submitted_code"] for job in jobs if job["submitted_code"])
     for submitted, n in other.items():
         print(
-            f"  {counted(n, 'job')} submitted with {plain_text(submitted)}, which is "
-            "not the code of this checkout"
+            f"  {counted(n, 'job')} submitted with {plain_text(submitted)}, which differs "
+            "from the code of this checkout"
         )
     waiting = [job["reason"] for job in jobs if job["state"] == "PENDING"]
     if waiting:
@@ -291,7 +294,7 @@ def cancel(
     context: typer.Context, suite: SuiteName, scale: AtScale = None, where: Matching = None,
     seeds: SeedList = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Stop the jobs and launchers that compute a suite's cells; checkpoints are kept."""
+    """Stop the Slurm jobs and local processes that compute a suite's cells; keep checkpoints."""
     selection = select(context.obj, suite, scale=scale, where=where, seeds=seeds)
     answer(stop(selection), under(selection.title, print_cancelled), as_json)
 
@@ -337,9 +340,7 @@ def print_cancelled(record: Json) -> None:
     """Print what was stopped."""
     jobs, launchers = len(record["jobs"]), len(record["launchers"])
     verb = "was" if jobs + launchers == 1 else "were"
-    print(f"{counted(jobs, 'job')} and {counted(launchers, 'launcher')} {verb} asked to stop")
+    print(f"{counted(jobs, 'job')} and {counted(launchers, 'local run')} {verb} asked to stop")
     for name in record["elsewhere"]:
-        print(
-            f"  launcher {plain_text(name)} runs on a different machine and must be stopped there"
-        )
+        print(f"  the process {plain_text(name)} runs on a different machine; stop it there")
     _print_unknown(record["unknown_jobs"])

@@ -232,11 +232,11 @@ def print_names(records: Sequence[Json], workspace: Workspace) -> None:
         names = (f"{r['name']}{'*' * (r['name'] in begun)}" for r in of_paper)
         print_line("  ".join(names), indent="  ")
     if begun:
-        print_line("* has finished cells here, not counting baselines that suites share.")
+        print_line("* marks suites that have finished cells other than shared baselines.")
     for what, words in {
-        "each suite's title and scales": ["suites", "--all"],
-        "those of one paper": ["suites", "--paper", "dcl"],
-        "all about one": ["suites", records[0]["name"] if records else "NAME"],
+        "title and scales of each suite": ["suites", "--all"],
+        "suites of one paper": ["suites", "--paper", "dcl"],
+        "full description of one suite": ["suites", records[0]["name"] if records else "NAME"],
     }.items():
         print_line(f"`{command_line(workspace, *words)}`: {what}")
     _print_whose(workspace)
@@ -250,10 +250,10 @@ def print_suites(records: Sequence[Json], workspace: Workspace) -> None:
             counts = ", ".join(f"{name} {_done_text(v)}" for name, v in record["scales"].items())
             print_line(f"{record['name']}: {counts}", indent="  ")
             print_line(record["title"], indent="      ")
-    print_line(f"{counted(len(records), 'suite')} (cells done/in all by scale).")
+    print_line(f"{counted(len(records), 'suite')} (for each scale: finished cells/all cells).")
     if records:
         one = command_line(workspace, "suites", records[0]["name"])
-        print_line(f"`{one}` describes one in full.")
+        print_line(f"`{one}` describes a suite in full.")
     _print_whose(workspace)
 
 
@@ -286,14 +286,14 @@ def _done_text(counts: Json) -> str:
 
 def _print_whose(workspace: Workspace) -> None:
     if workspace.suites == shipped_suites():
-        print_line("These are bench's own; `bench init` copies them here, to edit them.")
+        print_line("These are bench's own suites; `bench init` copies them here for editing.")
 
 
 def print_suite(record: Json, workspace: Workspace) -> None:
     """Print a suite's description."""
     print_line(f"{record['name']}: {record['title']}")
     paper = f"{record['paper']}: {', '.join(record['artifacts']) or 'claims alone'}"
-    print_line(paper if record["paper"] else "belongs to no paper", indent="  ")
+    print_line(paper if record["paper"] else "not part of a paper", indent="  ")
     print_line(f"experiment {record['experiment']}; file {record['file']}", indent="  ")
     for name, scale in record["scales"].items():
         default = ", the default" if name == record["default_scale"] else ""
@@ -317,7 +317,9 @@ def print_suite(record: Json, workspace: Workspace) -> None:
 
 
 def init(
-    folder: Annotated[Path, typer.Argument(help="Folder for `suites/`.")] = Path("."),
+    folder: Annotated[
+        Path, typer.Argument(help="Folder in which the folder `suites` is created.")
+    ] = Path("."),
     as_json: AsJson = False,
 ) -> None:
     """Copy bench's own suites to FOLDER/suites, to edit them or to add others."""

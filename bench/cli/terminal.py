@@ -86,7 +86,7 @@ def print_verdict(verdict: str, text: str) -> None:
 def print_doubts(done: Done) -> None:
     """Print why marked numbers are unreliable."""
     for line in doubt_lines(done):
-        print_line(f"{MARK} left out of verdicts: {line}")
+        print_line(f"{MARK} unreliable, so left out of verdicts: {line}")
 
 
 def print_table(table: Table) -> None:

@@ -98,9 +98,9 @@ def print_verified(records: Sequence[Json]) -> None:
         note = plain_text(_drift(record))
         print(f"{record['experiment']} {record['id']}, seed {record['seed']}: {note}")
         for name, m in record["metrics"].items():
-            print(f"  {name}: then {json.dumps(m['then'])}, now {json.dumps(m['now'])}")
+            print(f"  {name}: stored {json.dumps(m['then'])}, now {json.dumps(m['now'])}")
         for name, (then, now) in record["versions"].items():
-            print(plain_text(f"  {name}: then {then}, now {now}"))
+            print(plain_text(f"  {name}: stored {then}, now {now}"))
     if len(other) > MOST_SHOWN:
         print(f"... and {len(other) - MOST_SHOWN} more (--json lists all)")
     tables = sum(record["only_metrics"] for record in records)

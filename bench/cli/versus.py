@@ -49,7 +49,7 @@ def versus(
         str | None, typer.Option(help="Use only suites of this paper.", autocompletion=paper_names)
     ] = None,
     metric: Annotated[
-        str | None, typer.Option(help="Metric to compare; default: those in each suite's tables.")
+        str | None, typer.Option(help="Metric to compare; default: metrics of each suite's tables.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
@@ -60,7 +60,8 @@ def versus(
     Hyperparameter searches on held-out training images are excluded. Smoke-test scales are excluded
     unless named.
 
-    Exit status 3: nothing was measured. Numbers of papers and other projects are still printed.
+    Exit status 3: nothing was measured here. Numbers of papers and other projects are still
+    printed.
     """
     try:
         records = compare_methods(
@@ -217,8 +218,11 @@ def _nobody_has(first: str, second: str, grids: Grids) -> str:
     kinds = {n: "method" if n in known["method"] else "loss" for n in (first, second)}
     if len(set(kinds.values())) == 2:
         kinds_text = " and ".join(f"{name} is a {kind}" for name, kind in kinds.items())
-        return f"{kinds_text}, and the two cannot be compared: name two methods or two losses"
-    return f"no suite has cells of both {first} and {second}; `bench methods {first}` describes it"
+        return f"{kinds_text}, which cannot be compared: name two methods or two losses"
+    return (
+        f"no suite has cells of both {first} and {second}; `bench methods {first}` describes "
+        f"{first}"
+    )
 
 
 def _nothing_measured(
@@ -241,10 +245,10 @@ def _nothing_measured(
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     suite, scale = next((pair for pair in having if pair[1] == "cpu"), having[0])
     return (
-        f"no suite has finished cells of both {first} and {second}; these suites "
-        f"compare the two: {', '.join(names[:MOST_NAMED])}{more}; "
+        f"no suite has finished cells of both {first} and {second}; suites that "
+        f"compare {first} and {second}: {', '.join(names[:MOST_NAMED])}{more}; "
         f"`{command_line(workspace, 'run', command_words(suite.name, scale))}` "
-        "computes the cells of one of them"
+        f"computes the cells of {suite.name}"
     )
 
 
@@ -268,10 +272,12 @@ def print_versus(first: str, second: str, records: Sequence[Json]) -> None:
         ]
         for r in records
     ]  # fmt: skip
-    print_rows("", ["suite", "metric", "difference", "seeds", "points", "higher"], rows)
+    print_rows("", ["suite", "metric", "difference", "seeds", "configurations", "higher"], rows)
     for r in records:
         if n := r["left_out"]:
-            print_line(f"{_place(r)}: {counted(n, 'point')} with unreliable numbers left out")
+            print_line(
+                f"{_place(r)}: {counted(n, 'configuration')} with unreliable numbers left out"
+            )
     for line in dict.fromkeys(_unequal_words(r) for r in records if r["unequal"]):
         print_line(line)
     print_line(_tally(first, second, records))

@@ -108,9 +108,9 @@ def _list_both(folder: Path) -> tuple[Files, Files, int]:
     if (home := unlabelled_images(folder)) is not None:
         if held_out.is_dir() and class_names(held_out):
             raise DataError(
-                f"{held_out}: has classes, but the images in {home} have none. Move the "
-                "labelled images to a data set folder of their own, with train and test, and "
-                "name that folder under evaluated_on"
+                f"{held_out}: this folder has classes, but the training images in {home} have "
+                "none. Move the labelled images to a data set folder of their own, with train and "
+                "test, and name this new folder under evaluated_on"
             )
         every = list_files(home, [""])
         unlabelled = Files(every.paths, torch.full_like(every.labels, -1))
@@ -153,7 +153,9 @@ def _read_failures(path: Path) -> Iterator[None]:
     except StoreError as fault:
         raise DataTorn(str(fault)) from fault
     except OSError as fault:
-        raise DataTorn(f"{path}: cannot be read ({fault.strerror or fault})") from fault
+        raise DataTorn(
+            f"{path}: this file or folder cannot be read ({fault.strerror or fault})"
+        ) from fault
     except UnicodeError as fault:
         raise DataTorn(
             f"{ascii(str(path))[1:-1]}: the name of this file is not valid UTF-8"

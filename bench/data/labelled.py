@@ -54,7 +54,7 @@ def listed_rows(names: Sequence[str], path: Path) -> Rows:
     if len(listed) != len(wanted) or not wanted:
         raise DataFailure(
             f"{path}: the file has {len(wanted)} names, of which {len(listed)} are different; it "
-            "must have one name or more, each of them once"
+            "must list at least one name, and each name only once"
         )
     rows = np.array([row for row, name in enumerate(names) if name in listed], dtype=np.int64)
     if len(rows) != len(listed):

@@ -116,7 +116,7 @@ def fetch(archive: Archive) -> None:
         )
     tell(
         f"{archive.name}: fetching {archive.url} to {path} "
-        f"(given up after {TIMEOUT_S:g} s without a byte)"
+        f"(stops after {TIMEOUT_S:g} s without data)"
     )
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -168,7 +168,7 @@ def load_torchvision(name: str, root: Path) -> Images:
         train, test, *rest = [_split(source(root, split)) for split in splits]
     except RuntimeError as fault:
         torn = _first_torn(source, root) or root / str(source.base_folder)
-        remedy = f"'bench datasets --get {name}' fetches it again"
+        remedy = f"'bench datasets --get {name}' downloads the data set again"
         raise DataTorn(f"{torn}: this file is missing or damaged. {remedy}.") from fault
     return Images(
         name=name,
@@ -196,7 +196,7 @@ def download_torchvision(name: str, root: Path) -> None:
 
     source = _source(name)
     if (torn := _first_torn(source, root)) is None:
-        tell(f"{name}: complete in {root}")
+        tell(f"{name}: the data set is complete in {root}")
         return
     path = root / source.filename
     fetch(Archive(name, source.url, path, source.tgz_md5))
@@ -204,7 +204,9 @@ def download_torchvision(name: str, root: Path) -> None:
     try:
         extract_archive(path, root)
     except (OSError, RuntimeError, EOFError) as fault:
-        raise DataError(f"{path}: cannot be unpacked ({' '.join(str(fault).split())})") from fault
+        raise DataError(
+            f"{path}: the archive cannot be unpacked ({' '.join(str(fault).split())})"
+        ) from fault
     if (torn := _first_torn(source, root)) is not None:
         raise DataTorn(f"{torn}: this file is missing or damaged after unpacking")
 

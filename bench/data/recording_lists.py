@@ -199,7 +199,7 @@ def _head_fault(heads: Sequence[str], only: Sequence[str]) -> str | None:
     if lost := [name for name in only[:2] if name not in heads]:
         return f"{needs}; there is no column {lost[0]!r}"
     if strays := [name for name in heads if only and name not in only]:
-        return f"{needs}; found {strays[0]!r} too"
+        return f"{needs}; the column {strays[0]!r} is not allowed"
     return None
 
 
@@ -224,7 +224,10 @@ def _voxceleb1(folder: Path) -> Iterator[ListedRecording]:
     for number, line in enumerate(_text(folder / "iden_split.txt").splitlines(), 1):
         digit, _, name = line.strip().partition(" ")
         if digit not in ("1", "2", "3") or name.count("/") != 2 or ".." in name:
-            raise DataTorn(f"{folder / 'iden_split.txt'}: line {number}: found {line!r}")
+            raise DataTorn(
+                f"{folder / 'iden_split.txt'}: line {number}: found {line!r}, expected a part "
+                "(1, 2 or 3) and <id>/<video>/<file>"
+            )
         if digit in parts:
             yield ListedRecording(folder / "wav" / name, parts[digit], speaker=name.split("/")[0])
 
@@ -237,7 +240,7 @@ def _fluent(folder: Path) -> Iterator[ListedRecording]:
                 intent = " ".join(cells[key] for key in ("action", "object", "location"))
                 yield ListedRecording(folder / cells["path"], part, word=intent)
             except KeyError as fault:
-                raise DataTorn(f"{table}: line {line}: no column {fault}") from fault
+                raise DataTorn(f"{table}: line {line}: the column {fault} is missing") from fault
 
 
 def _text(path: Path) -> str:

@@ -155,7 +155,7 @@ def _bytes(path: Path) -> bytes:
     except (Damaged, StoreError) as fault:
         raise DataTorn(str(fault)) from fault
     if not content:
-        raise DataTorn(f"{path}: {'does not exist' if content is None else 'is empty'}")
+        raise DataTorn(f"{path}: this file {'does not exist' if content is None else 'is empty'}")
     return content
 
 

@@ -19,7 +19,8 @@ class Accuracy(NamedTuple):
 
     top1: float
     top5: float
-    """The label is among the five best classes; with five classes or fewer among all of them."""
+    """Percentage of images whose label is among the five classes with the highest scores; with five
+    classes or fewer, always 100."""
 
 
 @dataclass(frozen=True)

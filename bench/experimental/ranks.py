@@ -320,6 +320,6 @@ def agreed(
         if strongest == MAKE_WAY:
             raise Preempted("the job scheduler warned a rank that its time ends")
         if strongest == STOP:
-            raise Interrupted("told to stop")
+            raise Interrupted("a rank was asked to stop")
 
     return of_all_ranks

@@ -37,7 +37,7 @@ def check_encoder(path: Path) -> None:
     except Exception as fault:  # torch raises many kinds for a file that is no such
         raise ValueError(str(fault).strip().partition("\n")[0]) from fault
     if not isinstance(weights, dict) or not weights:
-        raise ValueError("no named tensors")
+        raise ValueError("the file has no named tensors")
     left = 4 * path.stat().st_size  # tensors may share their numbers
     for name, value in weights.items():
         if not isinstance(name, str) or not isinstance(value, torch.Tensor):
@@ -46,7 +46,7 @@ def check_encoder(path: Path) -> None:
             raise ValueError(f"{name!r} holds no dense numbers")
         left -= value.nbytes
         if left < 0:
-            raise ValueError("tensors of more numbers than there are")
+            raise ValueError("the tensors need more numbers than the file holds")
         if not all(torch.isfinite(part).all() for part in value.reshape(-1).split(2**20)):
             raise ValueError(f"{name!r} holds numbers that are not finite")
 
@@ -84,8 +84,8 @@ class TrainedFolder(CellFolder):
             return None
         if (record["evaluation"], record["protocol"]) != (name, cell.evaluation(name)):
             warn(
-                f"{path}: the name of this file belongs to a different evaluation; the "
-                "evaluation will be computed again"
+                f"{path}: this file holds an evaluation with settings that do not match its file "
+                "name; the evaluation will be computed again"
             )
             return None
         metrics: dict[str, float] = record["metrics"]

@@ -98,7 +98,7 @@ def trained_cell(name: str, results: Path) -> EncoderCell:
             ) from None
         return cell
     raise BenchError(
-        f"{results}: there is no cell {name!r}; the column `cell` of bench.load lists all"
+        f"{results}: there is no cell {name!r}; the column `cell` of bench.load lists all cells"
     )
 
 

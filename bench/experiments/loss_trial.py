@@ -74,11 +74,11 @@ def try_method(cell: Pretrain) -> None:
             "torch, which is seeded"
         )
     if not loss.requires_grad:
-        raise CellFailure(f"{code}: the loss has no gradient in the network")
+        raise CellFailure(f"{code}: the loss has no gradient with respect to the network")
     with faults_of(first.method.file.code):
         loss.backward()
     if all(weight.grad is None for weight in first.online.backbone.parameters()):
-        raise CellFailure(f"{code}: the loss has no gradient in the network")
+        raise CellFailure(f"{code}: the loss has no gradient with respect to the network")
     if not _all_finite(first.online.parameters()):
         raise CellFailure(f"{code}: the gradient of the loss is not finite on random images")
     first.method.after_step(first.online, first.moment(0))

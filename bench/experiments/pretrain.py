@@ -187,7 +187,10 @@ class SharedTraining:
         self.fingerprint = self.source.meta.fingerprint
         if len(fingerprints := set(ranks.hear_all(self.fingerprint))) > 1:
             listed = ", ".join(sorted(fingerprints))
-            raise DataFailure(f"the ranks see different images: fingerprints {listed}")
+            raise DataFailure(
+                f"the ranks read different images of {self.cell.dataset} (fingerprints {listed}); "
+                "give all ranks the same images"
+            )
         groups: dict[str | None, list[Pretrain]] = {}
         for each in cells:
             if isinstance(each, Pretrain) and each.evaluated_on not in (None, NOWHERE):
@@ -234,8 +237,9 @@ class SharedTraining:
         trained_on = self.home.provenance().get("dataset")
         if trained_on != self.fingerprint:
             raise DataFailure(
-                f"{self.cell.dataset} has changed since {self.home.path} was trained (fingerprint "
-                f"{trained_on}, now {self.fingerprint}); remove that folder to train again"
+                f"{self.cell.dataset} has changed since the encoder in {self.home.path} was "
+                f"trained (fingerprint {trained_on}, now {self.fingerprint}); remove this folder "
+                "to train the encoder again"
             )
         online = Online(self.cell)
         self.home.load_encoder(online, self.device)

@@ -30,10 +30,10 @@ _RANK = {"extra_forbidden": 0, "finite_number": 1}
 _MOST_SHOWN = 100  # characters of a value
 _PLAIN = {
     "too_short": "the list is empty; it needs at least one value.",
-    "string_too_short": "is empty.",
-    "too_long": "has {actual_length} values; at most {max_length} are allowed.",
-    "string_too_long": "is text of more than {max_length} characters.",
-    "union_tag_not_found": "needs the key {discriminator}.",
+    "string_too_short": "the text is empty.",
+    "too_long": "found {actual_length} values, but at most {max_length} are allowed.",
+    "string_too_long": "the text has more than {max_length} characters.",
+    "union_tag_not_found": "the key {discriminator} is missing.",
     "value_error": "{error}.",
 }
 
@@ -110,7 +110,7 @@ def complaints(
         if fault["type"] != "missing":
             yield fault["loc"], _complaint(fault, [str(step) for step in fault["loc"]], root)
         elif fault["loc"][:-1] not in misspelt:
-            yield fault["loc"], "is missing."
+            yield fault["loc"], "this key is missing."
 
 
 def _missing(
@@ -122,7 +122,7 @@ def _missing(
         str(e["loc"][-1]) for e in faults if e["type"] == "missing" and e["loc"][:-1] == loc[:-1]
     ]
     key_path = ".".join([*keys[:-1], names[0]])
-    are, them = ("are", "them") if len(names) > 1 else ("is", "it")
+    are, them = ("these keys are", "them") if len(names) > 1 else ("this key is", "it")
     text = f"{', '.join([key_path, *names[1:]])}: {are} missing."
     return text + f" A suite sets {them} under `fixed`, as an axis, or in the scale." * of_cell
 

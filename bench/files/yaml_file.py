@@ -48,7 +48,7 @@ class Loader(_Base):  # type: ignore[misc]
         seen = set()
         for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
             if key.value in seen:
-                mark, why = key.start_mark, f"key '{key.value}' twice"
+                mark, why = key.start_mark, f"the key '{key.value}' is given twice"
                 raise yaml.constructor.ConstructorError(None, None, why, mark)
             seen.add(key.value)
         return super().construct_mapping(node, deep)

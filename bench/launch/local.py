@@ -158,7 +158,7 @@ class _Remainder:
             return ""
         return (
             f"bench: stopped: {counted(kept, 'running cell')} will continue from a checkpoint,"
-            f" {len(stopped) - kept} will start again"
+            f" {len(stopped) - kept} from the beginning"
         )
 
     def rotations(self) -> list[list[Stack]]:

@@ -131,7 +131,7 @@ def probe_unknown(prediction: Prediction, store: Store, data: Path) -> list[str]
     for kind, stack in cheapest.items():
         if kind not in unknown:
             continue
-        print(f"bench: probing {kind}", file=sys.stderr)
+        print(f"bench: timing a few steps of {kind}", file=sys.stderr)
         try:
             write_probe(store.root, probe(stack, data, gpu, machine))
         except (BenchError, CellFailure, RuntimeError, ValueError, MemoryError) as error:

@@ -157,7 +157,9 @@ class Progress:
 
     def _name(self, places: Sequence[int]) -> str:
         first = self.followed.labels[places[0]]
-        return first if len(places) == 1 else f"{first} (and {len(places) - 1} more alike)"
+        return (
+            first if len(places) == 1 else f"{first} (and {counted(len(places) - 1, 'more cell')})"
+        )
 
 
 def standing_text(standing: Standing, left_s: float | None = None) -> str:

@@ -52,7 +52,7 @@ class OwnState(nn.Module):
         """
         if tensors.keys() != (mine := self.tensors()).keys():
             found, expected = ", ".join(tensors) or "nothing", ", ".join(mine) or "nothing"
-            raise ValueError(f"{UPDATE} leaves {found} in state; {BEGIN} made {expected}")
+            raise ValueError(f"{UPDATE} leaves {found} in state, but {BEGIN} made {expected}")
         for name, value in mine.items():
             if getattr(tensors[name], "shape", None) != value.shape:
                 what = f"{shown(tensors[name])} as '{name}', expected shape {tuple(value.shape)}"

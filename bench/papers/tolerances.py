@@ -37,9 +37,9 @@ class Tolerance(Record):
     def in_words(self) -> str:
         """The tolerance with its reason, as text."""
         if self.spreads:
-            return f"{self.spreads:g} printed spreads: {self.why}"
+            return f"{self.spreads:g} published standard deviations: {self.why}"
         if self.share:
-            share = f" and {self.share:.0%} of the printed value"
+            share = f" and {self.share:.0%} of the published value"
             return f"{self.tolerance:g} {self.unit}{share}: {self.why}"
         return f"{self.tolerance:g} {self.unit}: {self.why}"
 

@@ -94,7 +94,7 @@ def _kept(tables: Tables, part: str) -> dict[str, Any]:
     try:
         return dict(getattr(tables, part))
     except Damaged as fault:
-        warn(f"{fault}: this export writes its own cells alone, others have to be exported again")
+        warn(f"{fault}; this export writes only the selected cells: export the other cells again")
         return {}
 
 

@@ -81,8 +81,8 @@ def _left(origins: Origins, failed: Failed) -> dict[str, str]:
     points = {cell.id: cell.but_seed for cell, _ in origins} if reasons else {}
     done = Counter(points.values())
     return {
-        name: f"{failed_text(reasons[p], reasons[p].total() + done[p])}, so the remaining "
-        "cells are a biased selection"
+        name: f"other seeds failed ({failed_text(reasons[p], reasons[p].total() + done[p])}), so "
+        "the remaining cells are a biased selection"
         for name, p in points.items()
         if p in reasons
     }

@@ -48,7 +48,7 @@ NUMBERS = "biufc"  # kinds of numpy types that may be in arrays
 
 _ID = re.compile(r"[0-9a-f]{16}", re.ASCII)
 UNTIL = "until `bench run` computes it again"
-AS_MISSING = f"it counts as missing {UNTIL}"
+AS_MISSING = f"the cell counts as missing {UNTIL}"
 """Text that reports a damaged cell."""
 
 

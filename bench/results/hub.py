@@ -77,7 +77,7 @@ def write_model_card(
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     text = f"""# Encoders: {title}
 
-Encoders trained by contrastive-bench {__version__}. Each folder is one encoder:
+Encoders trained by contrastive-bench {__version__}. Each folder holds one encoder:
 `model.safetensors` is the backbone, `projector.safetensors` the head that training used, and
 `config.json` has all settings. The metadata of the safetensors files names cells and commit.
 

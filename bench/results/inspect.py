@@ -108,7 +108,7 @@ def check_cell(folder: CellFolder) -> Cell:
     """
     fields, path = folder.fields(), folder.cell_file
     if fields is None:
-        raise Damaged(f"{path}: is missing")
+        raise Damaged(f"{path}: this file is missing")
     if fields.get("experiment") != folder.kind:
         raise Damaged(
             f"{path}: this is a cell of a different experiment, "
@@ -154,7 +154,7 @@ def _check_evaluation(folder: CellFolder, path: Path) -> None:
 
 def _check_encoder(path: Path, check_encoder: CheckEncoder | None, verified: bool) -> None:
     if not path.exists():
-        raise Damaged(f"{path}: is missing")
+        raise Damaged(f"{path}: this file is missing")
     if not verified:
         check_zip(path)
     if check_encoder is not None:

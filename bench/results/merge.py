@@ -109,8 +109,8 @@ def merge(sources: Sequence[MergedFolder], store: Store, check_encoder: CheckEnc
     """
     if table_files(store.root):
         raise StoreError(
-            f"{store.root}: holds exported tables, and cells are not added there; name another "
-            "folder by --results"
+            f"{store.root}: this folder holds exported tables, to which no cells can be added; "
+            "name a different folder with --results"
         )
     for source in sources:
         if not source.path.is_dir():

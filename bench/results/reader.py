@@ -136,12 +136,12 @@ class Results:
                 again.update(name for name in lacking if name in can_give)
                 never.update(name for name in lacking if name not in can_give)
         again_texts = [
-            f"{name} is missing in {counted(n, 'cell')}; `bench run` measures it with "
+            f"the metric {name} is missing in {counted(n, 'cell')}; `bench run` measures it with "
             "the stored encoders"
             for name, n in again.items()
         ]
         return again_texts + [
-            f"{name} is missing in {counted(n, 'cell')}, and cannot be measured because "
+            f"the metric {name} is missing in {counted(n, 'cell')}, and cannot be measured because "
             "no encoder is stored"
             for name, n in never.items()
         ]

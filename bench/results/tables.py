@@ -386,9 +386,11 @@ def read_manifest(folder: Path) -> dict[str, str]:
     try:
         record = read_json(path)
     except Damaged as fault:
-        raise Damaged(f"{path}: is not a record of digests; export the tables again") from fault
+        raise Damaged(
+            f"{path}: this file is not a record of digests; export the tables again"
+        ) from fault
     if not isinstance(record, dict | None):
-        raise Damaged(f"{path}: is not a record of digests; export the tables again")
+        raise Damaged(f"{path}: this file is not a record of digests; export the tables again")
     return record or {}
 
 

@@ -351,7 +351,7 @@ class Ordered(CheckRecord):
 
     @property
     def _said(self) -> str:
-        return f"step along {self._axis_words} ({self.direction} is +)"
+        return f"step along {self._axis_words} ({WAYS[self.direction]} is positive)"
 
 
 class Peak(Sized):
@@ -380,7 +380,7 @@ class Peak(Sized):
     @property
     def _said(self) -> str:
         (pair, _), (low, high) = self._pair, self.near
-        return f"{pair}{', ' * bool(pair)}{self._axis_words} {low:g} to {high:g} - elsewhere"
+        return f"{pair}{', ' * bool(pair)}{self._axis_words} {low:g} to {high:g} - other values"
 
 
 class Exceeds(Sized, Beside):
@@ -476,7 +476,7 @@ class Change(Sized):
 
     @property
     def _said(self) -> str:
-        return f"change over {self._axis_words} ({self.direction} is +)"
+        return f"change over {self._axis_words} ({WAYS[self.direction]} is positive)"
 
 
 class MovesLess(Sized):
@@ -511,7 +511,7 @@ class MovesLess(Sized):
     @property
     def _said(self) -> str:
         side, _, than = self._pair[0].partition(" - ")
-        way = {"rising": "rise", "falling": "fall"}[self.direction]
+        way = WAYS[self.direction].removeprefix("a ")
         start = "" if self.over_from is None else f" from {self.over_from:g}"
         return f"{way} of {than} over {self._axis_words}{start} - change of {side}"
 

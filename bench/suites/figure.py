@@ -138,12 +138,14 @@ class Figure(DrawnCells, Quantity):
         at_odds = {
             "by and series": bool(self.by and self.series),
             "beside and panels": bool(self.beside and self.panels),
-            "twin and lines of its own": bool(self.twin and (self.by or self.series)),
-            "twin and other panels": bool(self.twin and (self.beside or self.panels)),
+            "twin and by": bool(self.twin and self.by),
+            "twin and series": bool(self.twin and self.series),
+            "twin and beside": bool(self.twin and self.beside),
+            "twin and panels": bool(self.twin and self.panels),
         }
         for what, both in at_odds.items():
             if both:
-                raise ValueError(f"{what} cannot be given together")
+                raise ValueError(f"the keys {what} cannot be given together")
         for key in dict.fromkeys(key for kind in KINDS.values() for key in kind.keys):
             kinds = [name for name, kind in KINDS.items() if key in kind.keys]
             if getattr(self, key) and self.draw not in kinds:

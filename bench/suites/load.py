@@ -259,7 +259,7 @@ def load_suite(path: Path) -> Suite:
         raise explain(SuiteError, error, path, root=SuiteFile) from None
     if file.name != path.stem:
         twin = path.with_stem(file.name)
-        also = f"; {twin} has that name" if twin.exists() else ""
+        also = f"; the name '{file.name}' belongs to {twin}" if twin.exists() else ""
         raise SuiteError(
             f"{path}: name: found '{file.name}', expected the file's name '{path.stem}'{also}"
         )
@@ -284,7 +284,8 @@ def _whole(path: Path, likes: tuple[str, ...] = ()) -> dict[str, Any]:
     if (like := data.get("like")) is None:
         return data
     if path.stem in likes:
-        raise SuiteError(f"{path}: like: {' is like '.join([*likes, path.stem])}")
+        circle = " is like ".join([*likes, path.stem])
+        raise SuiteError(f"{path}: like: the suites refer to each other in a circle: {circle}")
     home = path.parent.parent if path.parent.name == PARTS else path.parent
     homes = (shipped_suites() / PARTS, home / PARTS, home)
     files = [file for folder in homes for file in yaml_files(folder)]

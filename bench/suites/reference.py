@@ -100,7 +100,7 @@ def _what(name: str, field: FieldInfo) -> str:
         ]
         parts += [f"{part.capitalize()} with {' or '.join(texts)}."] if texts else []
     if name in LABELS:
-        parts.append("A label, which does not enter the id.")
+        parts.append("This setting is only a label and not part of the cell's id.")
     return " ".join(part for part in parts if part)
 
 

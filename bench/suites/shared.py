@@ -68,7 +68,7 @@ class SharedScaleEntry(Record):
         if missing and self.like is None:
             raise ValueError(
                 f"the scale lacks {' and '.join(missing)}; give "
-                f"{'both' if missing[1:] else 'this key'}, or name a shared scale under like"
+                f"{'both keys' if missing[1:] else 'this key'}, or name a shared scale under like"
             )
         return self
 

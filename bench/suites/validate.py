@@ -123,7 +123,10 @@ class _OwnMetric:
     def fault(self) -> str:
         """Return what is not found, with its place and the remedy."""
         file = f"{self.suites / FOLDERS[self.setting]}/NAME.py"
-        return f"{self.at}: no cell has {self.metric}; {self.setting}: NAME measures it by {file}"
+        return (
+            f"{self.at}: no cell measures {self.metric}; to measure this metric, set "
+            f"{self.setting}: NAME, which runs {file}"
+        )
 
 
 def _metrics(suite: Suite) -> Iterator[tuple[str, str | None]]:

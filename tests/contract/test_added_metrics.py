@@ -52,7 +52,7 @@ def test_a_kept_encoder_is_evaluated_again(
     status = finished.call("status", "small")
     assert "1 missing" in status.out
     assert (
-        "hardness is missing in 1 cell; `bench run` measures it with the stored "
+        "the metric hardness is missing in 1 cell; `bench run` measures it with the stored "
         "encoders" in " ".join(status.out.split())
     )
     done: list[str] = []
@@ -76,7 +76,10 @@ def test_a_kept_encoder_is_evaluated_again(
 
 def test_nothing_is_trained_for_a_metric(finished: Workspace) -> None:
     shutil.rmtree(finished.root / "results" / "trained")
-    told = "hardness is missing in 1 cell, and cannot be measured because no encoder is stored"
+    told = (
+        "the metric hardness is missing in 1 cell, and cannot be measured because no encoder is "
+        "stored"
+    )
     for verb in ("status", "show", "compare"):
         assert told in " ".join(finished.call(verb, "small").out.split()), verb
     assert "1 done" in finished.call("status", "small").out
@@ -106,7 +109,7 @@ def test_ranks_are_asked_of_finished_cells_by_the_suite_alone(
     assert "rankme" not in metrics_of(workspace)
     assert "1 done" in workspace.call("status", "small").out
     workspace.suite(changed(ONE, {"fixed.ranks": True}))
-    assert "lidar is missing in 1 cell" in (workspace.call("status", "small").out)
+    assert "the metric lidar is missing in 1 cell" in (workspace.call("status", "small").out)
     monkeypatch.setattr(
         "bench.experiments.pretrain.SharedTraining.train",
         lambda *_: pytest.fail("it is trained again"),

@@ -177,8 +177,8 @@ def test_checks_of_settings_that_a_scale_does_not_have_are_counted(measured: Wor
     told = measured.call("claims", "small").out
     assert told.count("change over K") == 1
     assert told.endswith(
-        "    2 more checks cannot be done here, because no cell of this scale has the\n"
-        "    settings\n"
+        "    2 more tests of this claim cannot be made, because no cell of this scale has\n"
+        "    the settings needed\n"
     )
     assert len(measured.call("claims", "small", "--json").json) == 3
 

@@ -68,7 +68,7 @@ def test_one_broken_suite_hides_no_other(
     before = workspace.call(*words)
     workspace.suite("name: [", "broken")
     answer = workspace.call(*words)
-    assert answer.err.startswith("bench: left out: suites/broken.yaml: line ")
+    assert answer.err.startswith("bench: this suite is left out: suites/broken.yaml: line ")
     assert answer.err.count("left out") == 1
     assert (answer.status, answer.out) == (before.status, before.out)
 
@@ -679,8 +679,8 @@ def test_cells_travel(done: Workspace) -> None:
         ),
         (
             ("export", "small"),
-            "Missing option '--to': folder of CSV tables, or a .tar or .tar.gz file; for example "
-            "`bench export dcl-table-1 --to tables`",
+            "Missing option '--to': folder for CSV tables, or a .tar or .tar.gz file for one "
+            "archive; for example `bench export dcl-table-1 --to tables`",
         ),
         (("import", "empty"), "empty: this is a folder, not an archive; `bench merge` adds "
             "the cells of a results folder"),
@@ -727,8 +727,8 @@ def test_nothing_is_computed_in_a_folder_of_exported_tables(
         2,
         f"bench: {tables}: this folder holds exported tables, and `run` never "
         f"writes into such a folder; `bench{folder} run small --scale tiny --where "
-        f"K=8 --where mi_true=2 --seeds 0 --have {tables}` counts their cells as "
-        f"done and computes the others in {other}\n",
+        f"K=8 --where mi_true=2 --seeds 0 --have {tables}` counts the cells of the "
+        f"tables as done and computes the other cells in {other}\n",
     )
     assert len(list((workspace.root / tables).iterdir())) == 1
     (command,) = re.findall("`bench (.*?)`", answer.err)

@@ -56,7 +56,8 @@ def test_cells_that_diverged_are_named_by_an_export(workspace: Workspace, to: st
     assert (alone["cells"], alone["diverged"]) == (0, ids)
     finish(workspace.root / "results", cells[2:4], lambda _: METRICS)
     told = workspace.call("export", "small", "--to", to).out
-    assert f"2 cells in {to}\n2 cells that diverged, there as failed: {', '.join(ids)}\n" in told
+    failed = f"2 cells exported as failed, because they diverged: {', '.join(ids)}\n"
+    assert f"2 cells in {to}\n{failed}" in told
 
 
 def test_failures_of_tables_name_their_table(workspace: Workspace) -> None:
@@ -77,8 +78,8 @@ def test_cells_are_not_added_to_exported_tables(workspace: Workspace) -> None:
     for words in (("import", "cells.tar"), ("merge", "results")):
         answer = workspace.call("--results", "tables", *words)
         assert (answer.status, answer.err) == (
-            2, "bench: tables: holds exported tables, and cells are not added there; name another "
-            "folder by --results\n",
+            2, "bench: tables: this folder holds exported tables, to which no cells can be added; "
+            "name a different folder with --results\n",
         )  # fmt: skip
 
 

@@ -56,7 +56,9 @@ class Mistake(NamedTuple):
 
 
 SEEN = {
-    "no version": Mistake(f"{AT}.yaml: version: is missing.", YAML.replace("version: 1\n", "")),
+    "no version": Mistake(
+        f"{AT}.yaml: version: this key is missing.", YAML.replace("version: 1\n", "")
+    ),
     "an unknown key": Mistake(
         f"{AT}.yaml: learned: unknown key. ", f"{YAML}learned: {{scale: 1}}\n"
     ),
@@ -215,7 +217,7 @@ TRIED = {
         YAML.replace("[teacher_entropy]", "[]"),
     ),
     "a loss without a gradient": Mistake(
-        f"{AT}.py: the loss has no gradient in the network",
+        f"{AT}.py: the loss has no gradient with respect to the network",
         code=CODE.replace("torch.stack(losses).mean()", "torch.stack(losses).mean().detach()"),
     ),
     "a loss that is not finite": Mistake(

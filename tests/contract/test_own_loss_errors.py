@@ -21,7 +21,9 @@ class Mistake(NamedTuple):
 
 
 SEEN = {
-    "no version": Mistake(f"{AT}.yaml: version: is missing.", YAML.replace("version: 1\n", "")),
+    "no version": Mistake(
+        f"{AT}.yaml: version: this key is missing.", YAML.replace("version: 1\n", "")
+    ),
     "an unknown key": Mistake(
         f"{AT}.yaml: parameter: unknown key. Did you mean 'parameters'?",
         YAML.replace("parameters:", "parameter:"),
@@ -124,7 +126,8 @@ SEEN = {
         code=CODE.replace("margin)", "margin, state)"),
     ),
     "an update of no state": Mistake(
-        f"{AT}.py: update must take the argument `state`, because it has nothing else to change",
+        f"{AT}.py: update must take the argument `state`, because this function can "
+        "change only the state",
         code=f"{CODE}\ndef update(key_ND):\n    pass\n",
     ),
     "an unknown argument of begin": Mistake(
@@ -155,7 +158,7 @@ SEEN = {
     ),
     "an empty file": Mistake(f"{AT}.yaml: found None, expected a mapping.", ""),
     "a key given twice": Mistake(
-        f"{AT}.yaml: line 5, column 1: key 'version' twice", f"{YAML}version: 2\n"
+        f"{AT}.yaml: line 5, column 1: the key 'version' is given twice", f"{YAML}version: 2\n"
     ),
     "a version in words": Mistake(
         f"{AT}.yaml: version: found 'one', expected a whole number.",
@@ -229,11 +232,11 @@ TRIED = {
         code=f"{STATE}{UPDATE}state['centre'] = 3\n",
     ),
     "an update that adds": Mistake(
-        f"{AT}.py: ValueError: update leaves centre, count in state; begin made centre",
+        f"{AT}.py: ValueError: update leaves centre, count in state, but begin made centre",
         code=f"{STATE}{UPDATE}state['count'] = torch.zeros(1)\n",
     ),
     "an update that removes": Mistake(
-        f"{AT}.py: ValueError: update leaves nothing in state; begin made centre",
+        f"{AT}.py: ValueError: update leaves nothing in state, but begin made centre",
         code=f"{STATE}{UPDATE}del state['centre']\n",
     ),
     "a beginning that returns nothing": Mistake(

@@ -114,8 +114,8 @@ SEEN = {
         suite={"fixed.record": "score"},
     ),
     "a metric that no cell names": Mistake(
-        "suites/digits.yaml: tables.1.metric: no cell has own_record; record: NAME measures it by "
-            "suites/records/NAME.py",
+        "suites/digits.yaml: tables.1.metric: no cell measures own_record; to measure this "
+            "metric, set record: NAME, which runs suites/records/NAME.py",
         suite={"fixed.record": None},
     ),
     "a file in place of its metric": Mistake(

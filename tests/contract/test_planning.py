@@ -23,7 +23,7 @@ def made(workspace: Workspace) -> set[str]:
 def test_a_probe_leaves_no_cell_behind_and_is_used_after(workspace: Workspace) -> None:
     workspace.suite(PROBED)
     answer = workspace.call("plan", "small", "--probe", "--json")
-    assert answer.err.count("bench: probing gaussian-mi K=") == 2
+    assert answer.err.count("bench: timing a few steps of gaussian-mi K=") == 2
     files = made(workspace)
     assert len(files) == 2
     assert all(name.startswith("probes/") for name in files)
@@ -123,11 +123,11 @@ def test_a_limit_shows_and_runs_whole_claims(workspace: Workspace) -> None:
     assert (
         "core-hours (no GPU is used, so --limit-gpu-hours limits core-hours): 4 of 12 cells" in told
     )
-    assert "  testable: toy-mi-steady: 2 of 3 seeds (0, 1)\n" in told
+    assert "  claim that can be tested: toy-mi-steady: 2 of 3 seeds (0, 1)\n" in told
     words = ("--executor", "inline", "--limit-gpu-hours", hours, "--json")
     answer = workspace.call("run", "small", *words)
     assert {k: answer.json[k] for k in ("done", "missing")} == {"done": 4, "missing": 8}
-    assert "testable: toy-mi-steady" in answer.err
+    assert "claim that can be tested: toy-mi-steady" in answer.err
     judged = workspace.call("claims", "small", "--json").json
     assert [row["n"] for row in judged] == [2]
 
@@ -189,7 +189,7 @@ def test_cells_that_the_data_set_has_enough_for_are_planned(workspace: Workspace
     assert answer.err == (
         "bench: knn_k is 300, but train_images limits the training to 128 images: "
         "1 cell of digits at scale tiny cannot be computed; change the suite, or "
-        "exclude these cells by --where\n"
+        "exclude these cells with --where\n"
     )
     assert workspace.call("plan", "digits", "--where", "knn_k=7").status == 0
 

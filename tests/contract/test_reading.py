@@ -146,7 +146,7 @@ def test_an_odd_file_in_the_place_of_a_summary_is_one_line_and_the_cell_missing(
     why = f"bench: warning: {path}: this is not a regular file"
     for words in (("status", "small"), ("plan", "small"), ("compare", "small")):
         answer = done.call(*words, "--json", "--seeds", "0")
-        assert answer.err == f"{why}; it counts as missing {UNTIL}\n", words
+        assert answer.err == f"{why}; the cell counts as missing {UNTIL}\n", words
         if words[0] == "status":
             assert (answer.json["done"], answer.json["missing"]) == (len(folders(done)) - 1, 1)
     answer = done.call("run", "small", "--executor", "inline", "--seeds", "0", "--json")
@@ -169,7 +169,7 @@ def test_an_odd_file_in_a_cell_harms_no_report_of_all(
     assert line.startswith(
         f"bench: warning: {path.relative_to(done.root)}: this is not a regular file; "
     )
-    assert line.endswith(f"{left.get(name, 'it counts as missing')} {UNTIL}")
+    assert line.endswith(f"{left.get(name, 'the cell counts as missing')} {UNTIL}")
     assert answer.status == 0
 
 

@@ -142,7 +142,10 @@ def test_an_experiment_is_a_record_a_line_a_file_and_a_suite(
 
     probed = workspace.call("plan", ADDED, "--probe", "--json")
     kinds = [f"{ADDED} K={count} d=64" for count in (16, 64, 256)]
-    assert (probed.status, probed.err) == (0, "".join(f"bench: probing {k}\n" for k in kinds))
+    assert (probed.status, probed.err) == (
+        0,
+        "".join(f"bench: timing a few steps of {k}\n" for k in kinds),
+    )
     by_kind = probed.json["predicted"]["by_kind"]
     assert {kind["kind"]: kind["cells"] for kind in by_kind} == dict.fromkeys(kinds, 3)
     assert {kind["message"] for kind in by_kind} == {"probe"}

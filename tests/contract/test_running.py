@@ -170,7 +170,7 @@ def test_a_stopped_queue_says_what_it_waits_for_and_what_was_saved(
     assert answer.status == 130
     assert answer.err.splitlines()[:2] == [
         "bench: stopping; waiting for the workers (press Ctrl-C again to stop without waiting)",
-        "bench: stopped: 2 running cells will continue from a checkpoint, 3 will start again",
+        "bench: stopped: 2 running cells will continue from a checkpoint, 3 from the beginning",
     ]
     assert sys.argv[1:3] == ["run", "digits"]
 
@@ -204,8 +204,8 @@ def test_logs_of_a_cell_that_runs(begun: Workspace, monkeypatch: pytest.MonkeyPa
     [
         (
             ("x",),
-            "cell x: a cell's id has 16 characters, each 0-9 or a-f; give at least the "
-            "first of them",
+            "cell x: a cell's id has 16 characters, each 0-9 or a-f; give the whole id "
+            "or its first characters",
         ),
         (("0" * 16,), f"cell {'0' * 16}: no cell with this id was started in results; "),
         (("",), "logs is followed by an empty argument"),

@@ -64,8 +64,8 @@ def test_failed_cells_are_shown_as_failed_and_survivors_are_marked(workspace: Wo
     assert "5 of 8 cells done; failed: diverged 3 " in out
     assert " eqco 8 diverged 2 of 2 eqco 16 0.95 [0.45 to 1.45] infonce 8 0.20 † (div" in out
     assert (
-        "† left out of verdicts: diverged 1 of 2, so the remaining cells are a "
-        "biased selection (1 cell)" in out
+        "† unreliable, so left out of verdicts: other seeds failed (diverged 1 of 2), so the "
+        "remaining cells are a biased selection (1 cell)" in out
     )
     assert "Next: `bench run small --scale tiny --retry-failed` computes failed cells again" in out
     rows = workspace.call("show", "small", "--json").json
@@ -157,7 +157,7 @@ def test_cells_of_another_origin_are_marked_and_judged_by_nobody(
     finish(workspace.root / "results", [c for c in cells if c.seed == 1], number, own | other)
     for verb in ("show", "claims"):
         out = " ".join(workspace.call(verb, "small").out.split())
-        assert (f"† left out of verdicts: {why}" in out) == (why is not None)
+        assert (f"† unreliable, so left out of verdicts: {why}" in out) == (why is not None)
     marked = [bool(r["doubts"]) for r in workspace.call("show", "small", "--json").json]
     assert marked == [why is not None] * 8
     (claim,) = workspace.call("claims", "small", "--json").json
@@ -199,7 +199,8 @@ def test_one_seed_has_no_interval_and_that_is_said(
     finish(workspace.root / "results", cells_of(path, "tiny"), number)
     answer = workspace.call("show", "small", "--seeds", str(seed))
     assert (
-        f"One seed has no confidence interval; `--seeds {three}` computes more seeds." in answer.out
+        f"One seed gives no confidence interval; `--seeds {three}` computes more seeds."
+        in answer.out
     )
     assert "±" not in answer.out.replace("± 95 % interval", "")
 
@@ -235,7 +236,7 @@ def test_where_another_scale_has_cells_is_told(workspace: Workspace) -> None:
 @pytest.mark.parametrize(
     ("changes", "next_line"),
     [
-        ({}, "Next: `bench claims small --scale tiny` judges the paper's claims on the results"),
+        ({}, "Next: `bench claims small --scale tiny` judges the paper's claims by the results"),
         (
             {"claims": {}},
             "Next: `bench report small --scale tiny` writes pages and figures of the results",
@@ -352,7 +353,7 @@ def test_commands_to_copy_keep_the_folders(measured: Workspace) -> None:
     assert f"Next: {kept} claims small --scale tiny` judges" in " ".join(whole.split())
     none = measured.call(*folders, "compare", "small", "--seeds", "7").out
     assert f"; {kept} run small --scale tiny --seeds 7` computes them" in none
-    assert f"{kept} suites small`: all about one" in " ".join(
+    assert f"{kept} suites small`: full description of one suite" in " ".join(
         measured.call(*folders, "suites").out.split()
     )
     assert f"{kept} plan small --scale tiny`" in measured.call(*folders, "suites", "small").out

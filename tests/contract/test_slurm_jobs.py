@@ -113,7 +113,7 @@ def test_status_says_which_jobs_were_submitted_with_other_code(
     assert "submitted with" not in workspace.call(*words).out
     record = json.loads((given / RECORD).read_text())
     write_whole(given / RECORD, to_json(record | {"code": "commit 0123"}))
-    line = "  2 jobs submitted with commit 0123, which is not the code of this checkout\n"
+    line = "  2 jobs submitted with commit 0123, which differs from the code of this checkout\n"
     assert line in workspace.call(*words).out
     jobs = workspace.call(*words, "--json").json["jobs"]
     assert [job["submitted_code"] for job in jobs] == ["commit 0123"] * 2

@@ -203,7 +203,7 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "an assumption without a reason": (
         small({"assumed.tau": {"value": 1.0}}),
-        "suites/small.yaml: assumed.tau.why: is missing.\n",
+        "suites/small.yaml: assumed.tau.why: this key is missing.\n",
     ),
     "a history of what is not recorded": (
         small({"figures": [HISTORY | {"y": "mi_lower_bond"}]}),
@@ -228,17 +228,18 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "missing setting": (
         small({"fixed.lr": REMOVED}),
-        "suites/small.yaml: lr: is missing. A suite sets it under `fixed`, as an axis, or in the "
-        "scale.\n",
+        "suites/small.yaml: lr: this key is missing. A suite sets it under `fixed`, as an axis, "
+        "or in the scale.\n",
     ),
     "missing settings": (
         small({"fixed.lr": REMOVED, "fixed.steps": REMOVED}),
-        "suites/small.yaml: steps, lr: are missing. A suite sets them under `fixed`, as an axis, "
+        "suites/small.yaml: steps, lr: these keys are missing. A suite sets them under `fixed`, as "
+        "an axis, "
         "or in the scale.\n",
     ),
     "missing key": (
         small({"scale": REMOVED}),
-        "suites/small.yaml: scale: is missing.\n",
+        "suites/small.yaml: scale: this key is missing.\n",
     ),
     "artifacts without a paper": (
         small({"paper": REMOVED}),
@@ -324,7 +325,7 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     "an empty file": ("", "suites/small.yaml: the file is empty; a suite is a mapping of keys\n"),
     "a key twice": (
         "name: small\npaper: eqco\npaper: dcl\n",
-        "suites/small.yaml: line 3, column 1: key 'paper' twice\n",
+        "suites/small.yaml: line 3, column 1: the key 'paper' is given twice\n",
     ),
     "not YAML": (
         "name: small\nseeds: [0, 1\nscale: tiny\n",
@@ -360,7 +361,7 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "too many exclusions": (
         small({"exclude": [{"K": k} for k in range(101)]}),
-        "suites/small.yaml: exclude: has 101 values; at most 100 are allowed.\n",
+        "suites/small.yaml: exclude: found 101 values, but at most 100 are allowed.\n",
     ),
     "too many comparisons": (
         small(
@@ -388,7 +389,7 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "a scale with a name too long for a folder": (
         small({"scales": {"a" * 300: SECONDS}, "scale": "a" * 300}),
-        f"suites/small.yaml: scales.{'a' * 300}: is text of more than 100 characters.\n",
+        f"suites/small.yaml: scales.{'a' * 300}: the text has more than 100 characters.\n",
     ),
     "a terminal's words": (
         small({"scales": {"\x1bc\n": SECONDS}, "scale": "\x1bc\n"}),
@@ -487,7 +488,7 @@ def test_verbs_that_read_results_refuse_what_run_refuses(workspace: Workspace, n
     refused = workspace.call("run", "small", "--executor", "inline")
     for verb in ("show", "compare", "claims", "status"):
         assert workspace.call(verb, "small", "--seeds", "0") == refused
-    line = refused.err.replace("bench: ", "bench: left out: ")
+    line = refused.err.replace("bench: ", "bench: this suite is left out: ")
     for verb in ("claims", "questions"):
         assert workspace.call(verb).err == line
 

@@ -76,7 +76,8 @@ def test_the_list_fits_80_columns(two: Workspace) -> None:
     )
     assert "\nNo paper\n  digits: tiny 0/2\n      A few epochs on digits\n" in told
     assert told.endswith(
-        "3 suites (cells done/in all by scale).\n`bench suites digits` describes one in full.\n"
+        "3 suites (for each scale: finished cells/all cells).\n"
+        "`bench suites digits` describes a suite in full.\n"
     )
 
 
@@ -94,10 +95,10 @@ def test_names_are_grouped_by_paper_and_marked_where_begun(two: Workspace) -> No
     assert two.call("suites").out == (
         "eqco (EqCo: Equivalent Rules for Self-supervised Contrastive Learning), 1 suite:\n"
         "  small*\nNo paper, 2 suites:\n  digits  with-baselines\n"
-        "* has finished cells here, not counting baselines that suites share.\n"
-        "`bench suites --all`: each suite's title and scales\n"
-        "`bench suites --paper dcl`: those of one paper\n"
-        "`bench suites digits`: all about one\n"
+        "* marks suites that have finished cells other than shared baselines.\n"
+        "`bench suites --all`: title and scales of each suite\n"
+        "`bench suites --paper dcl`: suites of one paper\n"
+        "`bench suites digits`: full description of one suite\n"
     )
     counts = f"  with-baselines: tiny 0/{len(of_digits)} (and {len(raw)} shared baseline"
     assert counts in two.call("suites", "--search", "with-baselines").out
@@ -140,5 +141,5 @@ def test_one_suite_is_described_whole(two: Workspace) -> None:
         assert part in told
     assert max(map(len, told.splitlines())) <= 80
     digits = two.call("suites", "digits").out
-    assert "  belongs to no paper\n" in digits
+    assert "  not part of a paper\n" in digits
     assert "    dataset: digits\n    knn_k: 3, 7\n    seed: 0\n" in digits

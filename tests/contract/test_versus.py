@@ -142,7 +142,7 @@ def test_a_point_with_an_unreliable_number_is_left_out_whole(workspace: Workspac
     assert (row["groups"], row["left_out"], row["n"]) == (3, 1, 2)
     assert row["difference"] == pytest.approx(1)
     told = workspace.call("versus", "eqco", "infonce").out
-    assert "small at tiny (reduced): 1 point with unreliable numbers left out\n" in told
+    assert "small at tiny (reduced): 1 configuration with unreliable numbers left out\n" in told
 
 
 def test_what_is_sure_says_which_is_higher(workspace: Workspace) -> None:
@@ -234,7 +234,7 @@ def test_settings_that_differ_besides_the_method_are_named_and_the_row_is_not_co
         (
             ["eqco", "simclr"],
             2,
-            "eqco is a loss and simclr is a method, and the two cannot be compared: ",
+            "eqco is a loss and simclr is a method, which cannot be compared: ",
         ),
         (["infonce", "cosine"], 2, "'cosine' is not a method or loss of any suite. "),
         (

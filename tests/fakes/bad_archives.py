@@ -94,7 +94,7 @@ REFUSED: dict[str, tuple[Callable[[Members], Members], str]] = {
         put("cell.json", b" " * 65537),
         f"{HOME}/cell.json: the file has 65537 bytes, but at most 65536 are allowed",
     ),
-    "no-cell": (drop("cell.json"), f"{HOME}/cell.json: is missing"),
+    "no-cell": (drop("cell.json"), f"{HOME}/cell.json: this file is missing"),
     "no-summary": (drop("summary.json"), "this folder holds no finished cell"),
     "torn": (
         put("cell.json", b'{"K": 1'),

@@ -90,7 +90,7 @@ def test_an_installed_bench_plans_runs_and_shows_its_own_suites(installed: Insta
     assert Path(suite["file"]).is_relative_to(installed.command.parents[1])
     listed = installed.call("suites", "--paper", "eqco")
     assert listed.stdout.endswith(
-        "These are bench's own; `bench init` copies them here, to edit them.\n"
+        "These are bench's own suites; `bench init` copies them here for editing.\n"
     )
     plan = json.loads(installed.call("plan", "eqco-table-9", "--scale", "quick", "--json").stdout)
     assert plan["missing"] == len(plan["cells"]) > 0

@@ -68,7 +68,7 @@ def test_what_is_missing_is_told() -> None:
     assert {(r["verdict"], r["scale"], r["n"]) for r in rows} == {("not tested", None, 0)}
     assert [r["missing"] for r in rows] == [
         "eqco-table-9 at smoke: no seed",
-        "there are no results at any scale of the suites that test the claim (eqco-table-9, other)",
+        "the suites that test the claim have no results at any scale (eqco-table-9, other)",
         "cannot be had",
         "no suite of this folder covers the claim",
     ]
@@ -96,7 +96,7 @@ def test_the_verb_without_a_suite(workspace: Workspace) -> None:
     assert (steady["suite"], steady["scale"]) == (None, None)  # mi_true = 10 is missing
     assert (
         steady["missing"]
-        == "small at tiny: no seed has finished all cells of one side of the check"
+        == "small at tiny: no seed has finished all cells that one side of this test needs"
     )
     finish(workspace.root / "results", cells, lambda c: {"mi_lower_bound": 2 + c.seed / 10})
     answer = workspace.call("claims")

@@ -218,7 +218,7 @@ def test_the_verbs_say_so(workspace: Workspace) -> None:
     )
     for verb in ("show", "compare", "claims"):
         told = " ".join(workspace.call(verb, "small").out.split())
-        assert f"{MARK} left out of verdicts: {why}" in told, verb
+        assert f"{MARK} unreliable, so left out of verdicts: {why}" in told, verb
     (check,) = workspace.call("claims", "small", "--json").json
     assert (check["verdict"], check["missing"]) == ("cannot tell", None)
     assert check["why"].endswith(f"left out: {why.removesuffix(' (16 cells)')}")

@@ -24,7 +24,7 @@ def test_an_artifact_goes_before_its_metric() -> None:
 def test_printed_spreads_are_added() -> None:
     wide = Tolerance(tolerance=0.5, spreads=2, unit="nats", why="w")
     assert (wide.of(0.1), wide.of(None)) == (0.7, 0.5)
-    assert wide.in_words == "2 printed spreads: w"
+    assert wide.in_words == "2 published standard deviations: w"
 
 
 def test_a_metric_without_an_entry_names_the_file() -> None:

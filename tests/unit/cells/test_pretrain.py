@@ -385,8 +385,8 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "kappa unknown": (
         {"method": "ir-literal", "kappa": None},
-        "kappa may be null, so that it is estimated, only with normaliser "
-        "'constant' and negatives 'bank'",
+        "kappa may be null only with normaliser 'constant' and negatives 'bank', "
+        "where kappa is estimated",
     ),
     "own entry where it ranks": (
         {"method": "la", "centre": "entry", "uniform_epochs": 0},

@@ -108,14 +108,14 @@ def test_address_and_progress_are_told_and_files_checked(
     lines = capsys.readouterr().err.splitlines()
     path = tmp_path / "cifar-10-python.tar.gz"
     assert lines[0] == (
-        f"bench: cifar10: fetching {server.url} to {path} (given up after 30 s without a byte)"
+        f"bench: cifar10: fetching {server.url} to {path} (stops after 30 s without data)"
     )
     assert any(line.startswith("100%") for line in lines[1:-1])
     assert lines[-1] == f"bench: cifar10: unpacking {path}"
     for name, content in FILES.items():
         assert (tmp_path / "cifar-10-batches-py" / name).read_bytes() == content
     download("cifar10", tmp_path)
-    assert capsys.readouterr().err == f"bench: cifar10: complete in {tmp_path}\n"
+    assert capsys.readouterr().err == f"bench: cifar10: the data set is complete in {tmp_path}\n"
     (tmp_path / "cifar-10-batches-py" / "batches.meta").write_bytes(b"torn")
     download("cifar10", tmp_path)
     assert f"found {path}, and its MD5 is correct" in capsys.readouterr().err

@@ -310,7 +310,8 @@ def test_images_without_classes_beside_a_test_part_with_classes(root: Path) -> N
     train = root / "mine/train"
     shutil.rmtree(train)
     write_image(train / "1.png", 0)
-    with pytest.raises(DataError, match=f"^{root}/mine/test: has classes, but the images in "):
+    told = f"^{root}/mine/test: this folder has classes, but the training images in "
+    with pytest.raises(DataError, match=told):
         load_folder("mine", root)
 
 

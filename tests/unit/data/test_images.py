@@ -121,9 +121,8 @@ def test_a_torn_file_is_told_by_name(
     write_cifar(tmp_path, "CIFAR10", monkeypatch)
     torn = tmp_path / "cifar-10-batches-py" / file
     torn.write_bytes(torn.read_bytes()[:-1])
-    told = (
-        f"{torn}: this file is missing or damaged. 'bench datasets --get cifar10' fetches it again."
-    )
+    remedy = "'bench datasets --get cifar10' downloads the data set again."
+    told = f"{torn}: this file is missing or damaged. {remedy}"
     with pytest.raises(DataTorn, match=f"^{re.escape(told)}$"):
         load_images("cifar10", tmp_path)
 

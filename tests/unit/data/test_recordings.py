@@ -117,7 +117,7 @@ def flac_with_a_hole() -> bytes:
 
 LOUD = np.full((4000, 2), [np.inf, -np.inf], np.float32)
 BAD: list[tuple[bytes, str]] = [
-    (b"", "is empty"),
+    (b"", "this file is empty"),
     (b"no sound", r"the file is not a readable recording \([^<]*\)"),
     (sound()[:20], r"the file is not a readable recording \([^<]*\)"),
     (b"RIFF\0\0\0\0WAVE", r"the file is not a readable recording \([^<]*\)"),
@@ -245,7 +245,7 @@ def word_of_test_alone(mine: Path) -> None:
         ),
         (
             lambda f: table(f, "a.wav,train,x,y,z", heads="file,part,word,age,speaker"),
-            "recordings.csv: the table must have the columns .*; found 'age' too",
+            "recordings.csv: the table must have the columns .*; the column 'age' is not allowed",
         ),
         (
             lambda f: table(f, "a.wav,train,x,y", heads="file,part,word,word"),
@@ -278,7 +278,10 @@ def word_of_test_alone(mine: Path) -> None:
             "a file recordings.csv",
         ),
         (lambda f: put(f, "train/no/b.mp3"), "train/no/b.mp3: only WAV and FLAC files can be read"),
-        (lambda f: put(f, "train/no/b\n\x1b[2J.wav", b""), r"train/no/b\\n\\x1b\[2J.wav: is empty"),
+        (
+            lambda f: put(f, "train/no/b\n\x1b[2J.wav", b""),
+            r"train/no/b\\n\\x1b\[2J.wav: this file is empty",
+        ),
         (
             lambda f: (f / "test/no/b.wav").symlink_to("b.wav"),
             "test/no/b.wav: the file cannot be read .*",
@@ -309,7 +312,7 @@ def word_of_test_alone(mine: Path) -> None:
         ),
         (
             lambda f: table(f, "a.wav,train,x,y"),
-            "a.wav: does not exist|a.wav: the file cannot be read .*",
+            "a.wav: this file does not exist|a.wav: the file cannot be read .*",
         ),
         (
             lambda f: put(f, "recordings.csv", b"\xff\xfe"),

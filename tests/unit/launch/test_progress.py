@@ -91,7 +91,7 @@ def test_lines_in_a_pipe(shown: Any, clock: Clock, capsys: pytest.CaptureFixture
     assert capsys.readouterr().err.splitlines() == [
         "mine (tiny): 1 done, 4 queued (0 s; 2 workers starting (loading PyTorch))",
         "mine (tiny): 1 done, 2 running, 2 queued (35 s)",
-        "  infonce, seed 0 (and 1 more alike): epoch 10 of 20, loss 2.35, kNN 71.2 %",
+        "  infonce, seed 0 (and 1 more cell): epoch 10 of 20, loss 2.35, kNN 71.2 %",
         "mine (tiny): 4 done, 1 failed (45 s)",
     ]
 

@@ -125,7 +125,7 @@ def test_an_archive_into_nothing_leaves_nothing(tmp_path: Path) -> None:
     ("value", "why"),
     [
         ({"w": Harm()}, "the file does not hold valid weights (Weights only load failed"),
-        ([torch.zeros(1)], "the file does not hold valid weights (no named tensors)"),
+        ([torch.zeros(1)], "the file does not hold valid weights (the file has no named tensors)"),
         ({"w": 1.0}, "the file does not hold valid weights ('w' is not a tensor)"),
         (
             {"w": torch.tensor([1.0, torch.nan])},
@@ -145,7 +145,7 @@ def test_an_archive_into_nothing_leaves_nothing(tmp_path: Path) -> None:
         ),
         (
             {"w": torch.zeros(1).expand(2**40)},
-            "the file does not hold valid weights (tensors of more numbers than the",
+            "the file does not hold valid weights (the tensors need more numbers than the",
         ),
     ],
 )

@@ -57,7 +57,7 @@ def test_a_damaged_cell_is_missing_told_and_computed_again(
     folder.summary_file.write_text(folder.summary_file.read_text().replace("0.5", "0.6"))
     assert states(store, cells) == ["missing", "done"]
     why = f"{folder.summary_file}: the SHA-256 of this file differs from digests.json"
-    remedy = "it counts as missing until `bench run` computes it again"
+    remedy = "the cell counts as missing until `bench run` computes it again"
     assert capsys.readouterr().err == f"bench: warning: {why}; {remedy}\n"
     assert [cell.id for cell, _ in Results(tmp_path).finished(cells)] == [cells[1].id]
     store.discard_damaged(cells)

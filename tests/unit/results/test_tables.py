@@ -277,7 +277,7 @@ def test_a_cell_that_diverged_travels_with_an_export(tmp_path: Path) -> None:
     done = there.finished(cells)
     assert there.failed(cells, done) == [(diverged, "diverged")]
     assert [kept.unfit for _, kept in done] == [
-        "diverged 1 of 3, so the remaining cells are a biased selection"
+        "other seeds failed (diverged 1 of 3), so the remaining cells are a biased selection"
     ] * 2
     states = Store(tmp_path / "new", have=[out]).states(cells)
     assert [(state.state, state.message) for state in states[2:]] == [
@@ -310,7 +310,7 @@ def test_a_damaged_table_of_failures_is_replaced_and_what_is_lost_is_said(
     export_cells([small_cell(seed=4)], store, out)  # nothing to write: nothing is replaced
     assert capsys.readouterr().err == ""
     export_cells(failed[:1], store, out)
-    assert "this export writes its own cells alone, others have to be" in capsys.readouterr().err
+    assert "this export writes only the selected cells: export the other" in capsys.readouterr().err
     assert Results(out).failed(failed, []) == [(failed[0], "diverged")]
 
 

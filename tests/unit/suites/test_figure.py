@@ -18,19 +18,19 @@ PLAIN: dict[str, Any] = {
 MISTAKES = {
     "lines told apart twice": (
         {"figures.0.series": [{"label": "all"}]},
-        "figures.0: by and series cannot be given together.",
+        "figures.0: the keys by and series cannot be given together.",
     ),
     "panels of two kinds": (
         {"figures.0.beside": [QUANTITY]},
-        "figures.0: beside and panels cannot be given together.",
+        "figures.0: the keys beside and panels cannot be given together.",
     ),
     "a twin of several lines": (
         PLAIN | {"figures.0.by": "loss", "figures.0.twin": QUANTITY},
-        "figures.0: twin and lines of its own cannot be given together.",
+        "figures.0: the keys twin and by cannot be given together.",
     ),
     "a twin of several panels": (
         PLAIN | {"figures.0.panels": "loss", "figures.0.twin": QUANTITY},
-        "figures.0: twin and other panels cannot be given together.",
+        "figures.0: the keys twin and panels cannot be given together.",
     ),
     "printed values of a history": (
         {"figures.0.draw": "history", "figures.0.reference": REMOVED},

@@ -125,7 +125,12 @@ def test_a_part_is_no_suite_and_may_be_like_another_part(workspace: Workspace) -
     [
         ("smal", SUITE, "mine.yaml: like: there is no suite or part 'smal'. Did you mean 'small'?"),
         (["small"], SUITE, "mine.yaml: like: there is no suite or part '['small']'."),
-        ("small", SUITE | {"like": "mine"}, "mine.yaml: like: mine is like small is like mine"),
+        (
+            "small",
+            SUITE | {"like": "mine"},
+            "mine.yaml: like: the suites refer to each other in a circle: "
+            "mine is like small is like mine",
+        ),
         ("small", SUITE | {"seeds": "none"}, "mine.yaml: seeds: found 'none', expected a list."),
     ],
 )

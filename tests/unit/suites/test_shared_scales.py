@@ -138,7 +138,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], Any, str]] = {
         {"fixed": {"steps": 1}},
         None,
         "suites/small.yaml: scales.tiny: the scale lacks what and "
-        "protocol; give both, or name a shared scale under like.\n",
+        "protocol; give both keys, or name a shared scale under like.\n",
     ),
     "half of it": (
         {"what": "tiny"},
