@@ -26,7 +26,7 @@ KeyOf = Callable[[Known], Key]
 TermsByPoint = dict[Any, Term]  # the points of a group of one side, by the value of the axis
 CellPair = tuple[Sequence[Cell], Sequence[Cell]]  # the cells of a difference: one side, the other
 
-NO_CELL = "no cell of this scale has the settings that this test needs"
+NO_CELL = "no cell of this scale has the settings that this check needs"
 MOST_SHOWN = 4  # groups of a check whose effects are reported one by one
 
 
@@ -265,9 +265,9 @@ def _shared(sides: Sequence[dict[Key, list[Cell]]]) -> dict[Key, list[list[Cell]
 def _why_not_whole(metric: str, side: Sequence[Cell], metrics: Metrics) -> str | None:
     """Return why seeds of a side are left out; None if none is."""
     if any(cell.id not in metrics for cell in side):
-        return "no seed has finished all cells of one side of the check"
+        return "no seed has finished all cells that one side of this check needs"
     if any(metric not in metrics[cell.id] for cell in side):
-        return f"the cells of the check do not measure {metric}"
+        return f"the cells of this check do not measure {metric}"
     return None
 
 

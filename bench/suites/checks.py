@@ -30,6 +30,7 @@ ValuesOfSides = Sequence[Collection[Any]]
 """Values of the axis at which each side has points; [None] without an axis."""
 
 DIRECTION = "the direction, not the size"
+WAYS = {"rising": "a rise", "falling": "a fall"}
 SETTINGS = {"batch_size": "batch size"}  # settings by the names that a sentence has
 LEAST_POINTS = 2  # of an axis
 

@@ -188,5 +188,5 @@ def test_a_check_without_cells_says_what_it_would_look_at(workspace: Workspace) 
     told = workspace.call("claims", "small").out
     assert told.endswith(
         "    MI bound, change over K at EqCo, alpha 512: no seed has finished all cells\n"
-        "    of one side of the check\n"
+        "    that one side of this check needs\n"
     )

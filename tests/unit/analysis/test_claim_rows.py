@@ -96,7 +96,7 @@ def test_the_verb_without_a_suite(workspace: Workspace) -> None:
     assert (steady["suite"], steady["scale"]) == (None, None)  # mi_true = 10 is missing
     assert (
         steady["missing"]
-        == "small at tiny: no seed has finished all cells that one side of this test needs"
+        == "small at tiny: no seed has finished all cells that one side of this check needs"
     )
     finish(workspace.root / "results", cells, lambda c: {"mi_lower_bound": 2 + c.seed / 10})
     answer = workspace.call("claims")

@@ -250,7 +250,7 @@ def test_rates_of_both_sides_that_move_with_the_batch_split_no_group() -> None:
 def test_a_metric_that_is_not_measured_is_told() -> None:
     check = {"check": "flat", "metric": "other", "over": "K", "within": 0.1, "where": EQCO}
     judged = judge(check, lambda _: 1.0)
-    assert judged.missing == "the cells of this test do not measure other"
+    assert judged.missing == "the cells of this check do not measure other"
 
 
 @pytest.mark.parametrize("unfit", [None, "two origins"])
@@ -351,7 +351,7 @@ def test_a_check_on_a_history_reads_the_runs_and_not_their_ends() -> None:
     (judged,) = judge_claims(suite, "paper", cells, bare, load_paper("eqco"))
     assert (str(judged.verdict), judged.missing) == (
         "not tested",
-        "the cells of this test do not measure m",
+        "the cells of this check do not measure m",
     )
 
 
@@ -500,10 +500,10 @@ def test_what_is_missing_is_told() -> None:
     check = {"check": "flat", "over": "K", "within": 0.1, "where": EQCO}
     nothing = judge(check, lambda _: 1.0, keep=lambda c: c.K != 64)
     assert (str(nothing.verdict), nothing.missing) == (
-        "not tested", "no seed has finished all cells that one side of this test needs",
+        "not tested", "no seed has finished all cells that one side of this check needs",
     )  # fmt: skip
     nowhere = judge(check | {"where": {"loss": "dcl"}}, lambda _: 1.0)
-    assert nowhere.missing == "no cell of this scale has the settings that this test needs"
+    assert nowhere.missing == "no cell of this scale has the settings that this check needs"
 
 
 # Of every predicate: a check, and made data under which it holds and fails.
@@ -564,7 +564,7 @@ def test_holds_fails_too_few_seeds_and_missing_cells(name: str) -> None:
     gone = judge(check, holding, seeds=3, keep=lambda c: (c.K, c.loss) != (64, "eqco"))
     assert (str(gone.verdict), gone.missing) == (
         "not tested",
-        "no seed has finished all cells that one side of this test needs",
+        "no seed has finished all cells that one side of this check needs",
     )
 
 

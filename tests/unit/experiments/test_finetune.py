@@ -358,5 +358,5 @@ def test_the_suite_runs_to_its_page(workspace: Workspace) -> None:
     judged = workspace.call("claims", name, "--scale", "cpu", "--json").json
     assert {row["claim"] for row in judged} == {"semi-supervised-competitive"}
     assert {row["missing"] for row in judged} == {
-        "no seed has finished all cells that one side of this test needs"
+        "no seed has finished all cells that one side of this check needs"
     }
