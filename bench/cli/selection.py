@@ -33,6 +33,7 @@ from bench.results.names import table_files
 from bench.results.store import Store
 from bench.suites.expand import check_exclusions, expand
 from bench.suites.load import find_suite, known_suites, load_suite
+from bench.suites.own_files import tell_invalid_losses
 from bench.suites.protocol import check_scale
 from bench.suites.suite import PAPER, Scalar, Suite
 from bench.suites.validate import check_chosen, check_suite
@@ -181,6 +182,7 @@ def choose(
     """Return a selection, like `select`, from values instead of text."""
     path = find_suite(name, workspace.suites)
     suite = load_suite(path)
+    tell_invalid_losses(path.parent)
     chosen = scale or suite.scale
     faults: list[BenchError] = []
     with collected(faults):

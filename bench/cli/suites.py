@@ -28,6 +28,7 @@ from bench.record import Json
 from bench.results.store import State, Store
 from bench.suites.expand import expand
 from bench.suites.load import find_suite, known_suites, load_suite
+from bench.suites.own_files import tell_invalid_losses
 from bench.suites.reference import suite_schema
 from bench.suites.shipped import HERE, copy_suites, shipped_suites
 from bench.suites.suite import Suite
@@ -132,6 +133,7 @@ def describe_suites(
         SuiteError: all suites are invalid; the last suite's error is raised.
     """
     store = Store(workspace.results, have=have)
+    tell_invalid_losses(workspace.suites)
 
     def record_of(path: Path) -> Json:
         suite = load_suite(path)

@@ -12,6 +12,7 @@ from bench.files.yaml_file import load_yaml, plugin_folders, yaml_files
 from bench.record import Record
 from bench.suites.checks import Check
 from bench.suites.comparison_blocks import ComparisonBlock, comparisons
+from bench.suites.own_files import check_named
 from bench.suites.shared import (
     AssumedEntry,
     Assumptions,
@@ -250,7 +251,7 @@ def load_suite(path: Path) -> Suite:
     """Return the suite of the file.
 
     Raises:
-        SuiteError: the file is invalid.
+        SuiteError: the file is invalid, or names an invalid objective or method next to it.
     """
     data = _whole(path)
     try:
@@ -263,7 +264,9 @@ def load_suite(path: Path) -> Suite:
         raise SuiteError(
             f"{path}: name: found '{file.name}', expected the file's name '{path.stem}'{also}"
         )
-    return file.suite(path)
+    suite = file.suite(path)
+    check_named(suite, path.parent)
+    return suite
 
 
 def _mapping(path: Path) -> dict[str, Any]:

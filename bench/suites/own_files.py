@@ -14,6 +14,7 @@ from bench.cells.cell import Cell
 from bench.cells.losses import LOSSES
 from bench.cells.pretrain import EncoderCell, Pretrain
 from bench.errors import SuiteError, choices
+from bench.files.messages import tell_once
 from bench.files.yaml_file import yaml_files
 from bench.loss_files import (
     SHIPPED,
@@ -26,6 +27,7 @@ from bench.loss_files import (
     read_loss_file,
 )
 from bench.metric_files import FOLDERS, declared_parameters, metric_files, read_metric_file
+from bench.record import Record
 
 FOLDER, METHODS = "losses", "methods"
 """Folders next to the suites."""
@@ -45,21 +47,60 @@ def shipped_losses() -> OwnLosses:
 
 
 def own_losses(suites: Path) -> OwnLosses:
-    """Return objectives and methods in files by name: bench's, then those next to the suites.
+    """Return objectives and methods in files by name: bench's, then valid ones next to suites."""
+    return _read(suites)[0]
+
+
+def invalid_losses(suites: Path) -> dict[str, SuiteError]:
+    """Return the error of each invalid objective or method next to suites, by name."""
+    return _read(suites)[1]
+
+
+def check_named(suite: Record, suites: Path) -> None:
+    """Check that a suite names no invalid objective or method.
+
+    Args:
+        suite: the suite.
+        suites: its folder.
 
     Raises:
-        SuiteError: a file is invalid.
+        SuiteError: the error of the invalid file.
     """
-    found = dict(shipped())
+    if faults := invalid_losses(suites):
+        used = faults.keys() & _texts(suite.model_dump(mode="json", exclude={"notes", "claims"}))
+        for name in sorted(used):
+            raise faults[name]
+
+
+def tell_invalid_losses(suites: Path) -> None:
+    """Report the invalid objectives and methods next to suites, which no suite can use."""
+    for fault in invalid_losses(suites).values():
+        tell_once(f"this file is left out: {fault}")
+
+
+def _texts(data: Any) -> set[str]:
+    """Return all texts in plain data, at any depth."""
+    if isinstance(data, dict | list):
+        parts = data.values() if isinstance(data, dict) else data
+        return set[str]().union(*map(_texts, parts))
+    return {data} if isinstance(data, str) else set()
+
+
+def _read(suites: Path) -> tuple[dict[str, LossFile], dict[str, SuiteError]]:
+    found, faults = dict(shipped()), dict[str, SuiteError]()
     for folder in (suites / FOLDER, suites / METHODS):
         for code in sorted(folder.glob("[a-z]*.py")):
             if not any(code.with_suffix(ending).exists() for ending in (".yaml", ".yml")):
-                raise SuiteError(f"{code}: its declaration {code.stem}.yaml is missing")
-    for path in yaml_files(suites / FOLDER):
-        _add(read_loss_file(path, method=False), found)
-    for path in method_files(suites / METHODS):
-        _add(read_loss_file(path, method=True), found)
-    return found
+                fault = SuiteError(f"{code}: its declaration {code.stem}.yaml is missing")
+                faults[code.stem] = fault
+    files = [(path, False) for path in yaml_files(suites / FOLDER)]
+    files += [(path, True) for path in method_files(suites / METHODS)]
+    for path, is_method in files:
+        try:
+            _add(read_loss_file(path, method=is_method), found)
+        except SuiteError as fault:
+            faults[path.stem] = fault
+    return found, faults
 
 
 @cache

@@ -23,7 +23,7 @@ from bench.loss_files import SHIPPED_METHODS, LossFile, MethodDeclaration, read_
 from bench.papers.reader import load_paper
 from bench.record import Record
 from bench.suites.facts import agrees
-from bench.suites.own_files import OwnLosses, own_losses, shipped
+from bench.suites.own_files import OwnLosses, invalid_losses, own_losses, shipped
 from bench.suites.shared import read_entries, read_folder
 from bench.suites.suite import Scalar
 
@@ -119,7 +119,12 @@ def load_presets(suites: Path) -> Mapping[str, Preset]:
     Raises:
         SuiteError: a file is invalid.
     """
-    add = partial(_add, own=own_losses(suites))
+    own, invalid = own_losses(suites), invalid_losses(suites)
+
+    def add(path: Path, known: dict[str, Preset]) -> None:
+        if path.stem not in invalid:
+            _add(path, known, own=own)
+
     return read_folder(suites / "methods", _installed_presets(), add)
 
 

@@ -308,7 +308,8 @@ def test_a_method_of_the_name_of_another_is_refused(workspace: Workspace) -> Non
         for suffix in (".py", ".yaml"):
             (folder / f"tiny-dino{suffix}").rename(folder / f"{name}{suffix}")
         answer = workspace.call("plan", "digits")
-        assert answer.err.startswith(f"bench: suites/methods/{name}.yaml: {says}")
+        left_out = "this file is left out: " if name == "swav" else ""
+        assert answer.err.startswith(f"bench: {left_out}suites/methods/{name}.yaml: {says}")
         write_method(workspace)
         for suffix in (".py", ".yaml"):
             (folder / f"{name}{suffix}").unlink()

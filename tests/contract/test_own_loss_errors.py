@@ -336,6 +336,12 @@ def test_files_that_are_missing_or_named_like_a_loss_of_bench(workspace: Workspa
         "--trust suites/losses\n"
     )
     write_loss(workspace, YAML, CODE.replace("push_apart", "dcl"), "dcl")
-    assert workspace.call("plan", "digits").err.startswith(
-        "bench: suites/losses/dcl.yaml: bench already has a loss 'dcl'; choose a different name"
+    fault = "suites/losses/dcl.yaml: bench already has a loss 'dcl'; choose a different name"
+    answer = workspace.call("plan", "digits")  # which does not use it
+    assert (answer.status, answer.err.splitlines()[0]) == (
+        0,
+        f"bench: this file is left out: {fault}",
     )
+    assert workspace.call("suites").err == f"bench: this file is left out: {fault}\n"
+    workspace.suite(changed(SUITE, {"fixed.loss": "dcl", "grid": {}, "tables": []}))
+    assert workspace.call("plan", "digits").err == f"bench: {fault}\n"
