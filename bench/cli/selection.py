@@ -193,8 +193,13 @@ def choose(
     if not where and not changes:  # some of the cells, or others, say nothing of the scale
         check_scale(suite, chosen, cells, paper)
     check_found(suite, path, {} if changes else {chosen: cells}, narrowed=bool(where))
-    given = dict(changes or {})
-    return Selection(suite, path, chosen, cells, paper, workspace, had(have), given)
+    given, limits = dict(changes or {}), dict(where or {})
+    narrowed = [f"--where {k}={','.join(map(value_text, v))}" for k, v in limits.items()]
+    if seeds is not None:
+        narrowed.append(f"--seeds {','.join(map(str, seeds))}")
+    return Selection(
+        suite, path, chosen, cells, paper, workspace, had(have), given, tuple(narrowed)
+    )
 
 
 def command_words(

@@ -132,6 +132,8 @@ def _complaint(fault: Any, steps: list[str], root: type[BaseModel] | None) -> st
     if kind == "extra_forbidden":
         allowed = _fields_at(root, steps[:-1])
         return f"unknown key. {choices(steps[-1], allowed)}" if allowed else "unknown key."
+    if kind == "invalid_key":
+        return f"found the key {value!r}, expected text; decimals follow a point, not a comma."
     if kind in _PLAIN:
         return _PLAIN[kind].format(**context).rstrip(".") + "."
     if kind == "union_tag_invalid":

@@ -149,6 +149,8 @@ def test_results_or_seeds_that_are_none_are_told(small: Workspace) -> None:
         bench.NothingMeasured, match=r"^nowhere: this results folder does not exist; "
     ):
         bench.load("small", results="nowhere")
+    with pytest.raises(bench.NothingMeasured, match="--where K=8 --seeds 99` computes them"):
+        bench.load("small", where={"K": 8}, seeds=[99])
     with pytest.raises(bench.BenchError, match=r"^seeds \['0'\]: expected whole numbers"):
         bench.load("small", seeds="0")  # type: ignore[arg-type]
     with pytest.raises(bench.BenchError, match=r"^seeds \[\]: expected whole numbers"):

@@ -89,6 +89,11 @@ MISTAKES = [
     ('"1807.03748"', "1807.03748", "6: paper.arxiv: found 1807.03748, expected text."),
     ("  id: cpc ", "  id: 7 ", "2: paper.id: found 7, expected text."),
     ("value: 48.7", "value: 48.7 %", "19: artifacts.1.rows.0.value: found '48.7 %', expected a "),
+    (
+        "value: 48.7",
+        "value: 48,7",
+        "19: artifacts.1.rows.0.7: found the key 7, expected text; decimals follow a point",
+    ),
     ("value: 48.7", "value: yes", "19: artifacts.1.rows.0.value: found 'yes', expected a number."),
     (
         "value: 48.7",
