@@ -484,6 +484,8 @@ def _check_asked(names: Iterable[str], option: str, grids: Sequence[ResolvedGrid
     """Refuse a setting of the command line that no cell has."""
     known = sorted({name for grid in grids for name in grid.names})
     for name in names:
+        if name == "seed":
+            raise SuiteError(f"{option} seed: seeds are chosen by --seeds, such as --seeds 0-2")
         if name not in known:
             raise SuiteError(f"{option} {name}: unknown setting. {choices(name, known)}")
 

@@ -567,6 +567,7 @@ def test_a_file_too_large(workspace: Workspace) -> None:
         (("--where", "K=99"), "--where K: no cell has the value 99. The cells have: 8, 16.\n"),
         (("--where", "K=8,loss=eqco"), "--where K=8,loss=eqco: expected one SETTING=VALUE"),
         (("--where", "k=8"), "--where k: unknown setting. "),
+        (("--where", "seed=0"), "--where seed: seeds are chosen by --seeds, such as --seeds 0-2\n"),
         (
             ("--where", "output_relu=1"),
             "--where output_relu: no cell has the value 1. The cells have: ",
