@@ -536,9 +536,9 @@ def test_a_method_stands_beside_its_paper_and_its_released_code(workspace: Works
     found = unigrad["coordinates"]["negative_branch"]
     assert (found["value"], found["stated"]) == ("online", {"paper": "online", "code": "target"})
     text = workspace.call("methods", "unigrad").out
-    _, head, table = text.partition("coordinate ")
+    _, head, table = text.partition("setting ")
     heads, *rows = [re.split(r" {2,}", line.strip()) for line in (head + table).splitlines()]
-    assert heads == ["coordinate", "unigrad", "paper", "released code", "source"]
+    assert heads == ["setting", "unigrad", "paper", "released code", "source"]
     (row,) = [row for row in rows if row[0] == "negative_branch"]
     assert row[1:4] == ["online", "online", "target"]
     assert row[4] == f"{found['source']}. Why: {found['why']}"

@@ -131,8 +131,8 @@ def test_a_lead_over_the_floor_must_be_one_that_is_seen(points: int) -> None:
     assert (str(low.verdict), low.why) == (
         "cannot tell",
         f"cells with {who} are not detectably above baseline: kNN accuracy "
-        f"{40 + 0.99 * seen:.1f}, raw pixels 40.0; only a lead of {seen:.2g} or "
-        "more can be detected",
+        f"{40 + 0.99 * seen:.1f}, raw pixels 40.0; only a lead of at least "
+        f"{seen:.2g} points can be detected",
     )
     high = judge(check, lambda c: 40 + 1.01 * seen + rises(c), baselines())
     assert str(high.verdict) == "holds"

@@ -91,7 +91,7 @@ def test_methods_have_a_line_each() -> None:
     own = shown_effects(of_artifact(rows, "table-2"))
     axis, (panel,) = effect_panels(own)
     assert axis is None
-    assert panel.places[:2] == ["moco over unigrad", "simclr-momentum over unigrad"]
+    assert panel.places[:2] == ["MoCo over UniGrad", "SimCLR (momentum) over UniGrad"]
     found = drawn(panel, ["paper"], upright=False)
     printed, _ = found["published"]
     assert [float(v) for v in printed.get_xdata()][:3] == [-0.3, -0.3, 0.0]

@@ -115,12 +115,18 @@ AXIS = {"metric": "q_b", "over": "batch_size"}
             {"check": "exceeds", "where": A, "than": B, "mean": True},
             "q_B, DCL - InfoNCE, mean over all other settings",
         ),
-        ({"check": "ordered", "direction": "rising"}, "q_B, step along batch size (rising is +)"),
-        ({"check": "change", "direction": "falling"}, "q_B, change over batch size (falling is +)"),
-        ({"check": "peak", "near": [8, 64]}, "q_B, batch size 8 to 64 - elsewhere"),
+        (
+            {"check": "ordered", "direction": "rising"},
+            "q_B, step along batch size (a rise is positive)",
+        ),
+        (
+            {"check": "change", "direction": "falling"},
+            "q_B, change over batch size (a fall is positive)",
+        ),
+        ({"check": "peak", "near": [8, 64]}, "q_B, batch size 8 to 64 - other values"),
         (
             {"check": "peak", "near": [8, 64], "where": A, "than": B},
-            "q_B, DCL - InfoNCE, batch size 8 to 64 - elsewhere",
+            "q_B, DCL - InfoNCE, batch size 8 to 64 - other values",
         ),
         (
             {"check": "gain-exceeds", "where": A, "than": B, "other": {"K": 4}, "other_than": {}},
@@ -146,7 +152,7 @@ AXIS = {"metric": "q_b", "over": "batch_size"}
         ),
         (
             {"check": "change", "direction": "rising", "where": {"experiment": "x"}},
-            "q_B, change over batch size (rising is +)",
+            "q_B, change over batch size (a rise is positive)",
         ),
     ],
 )

@@ -52,7 +52,7 @@ def test_every_training_has_one_learning_curve(tmp_path: Path) -> None:
     figure = learning_curves([], done)
     assert figure is not None
     assert (figure.x, figure.y, figure.y_label, figure.by) == (
-        "epoch", "train_loss", "train loss (nats)", ["tau"],
+        "epoch", "train_loss", "training loss (nats)", ["tau"],
     )  # fmt: skip
     suite = load_suite(tmp_path / "digits.yaml")
     canvas = draw_figure(figure, suite, [cell for cell, _ in done], done, NO_PAPER)
