@@ -126,7 +126,9 @@ class Findings:
         """One sentence for each leading effect."""
         words = {row.kind: f"{row.number} {row.unit}".strip() for row in self.leading}
         counting = [row for row in self.leading if row.kind == OTHERS]
-        others = "measured, but no effect counts" if self.of(OTHERS) else "not measured"
+        others = "not measured"
+        if self.of(OTHERS):
+            others = "measured, but none of these effects counts for or against the claims"
         if counting:
             yes = sum(row.says == Seen.YES for row in counting)
             others = f"{_range(counting)} ({yes} of {counted(len(counting), 'effect')} as claimed)"

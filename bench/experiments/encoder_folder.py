@@ -43,7 +43,7 @@ def check_encoder(path: Path) -> None:
         if not isinstance(name, str) or not isinstance(value, torch.Tensor):
             raise ValueError(f"{name!r} is not a tensor")
         if value.is_meta or value.layout != torch.strided:
-            raise ValueError(f"{name!r} holds no dense numbers")
+            raise ValueError(f"{name!r} is not a dense tensor of numbers")
         left -= value.nbytes
         if left < 0:
             raise ValueError("the tensors need more numbers than the file holds")

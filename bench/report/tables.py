@@ -35,7 +35,10 @@ MEANINGS = {
     Verdict.CANNOT_TELL: "the interval lies only partly within the tolerance, or the tolerance "
     "includes the value of an untrained network",
 }
-LEGEND = "Entries: measured ± half of the 95 % interval over seeds [published] mark. "
+LEGEND = (
+    "Each entry shows the measured value ± half of its 95 % interval over seeds, the published "
+    "value in brackets, and a mark for the verdict. "
+)
 LEGEND += "Marks: " + ", ".join(
     f"{mark} {verdict}" + (f" ({MEANINGS[verdict]})" if verdict in MEANINGS else "")
     for verdict, mark in MARKS.items()

@@ -223,7 +223,8 @@ class OnDisk:
     def warped(self, by: Warp) -> Iterator[Tensor]:
         """Raise a DataFailure: warps need images in memory."""
         raise DataFailure(
-            f"{by.draws} warps per test image can be used only with a data set that fits in memory"
+            f"{by.draws} random warps per test image can be used only with a data set that fits "
+            "in memory"
         )
 
 

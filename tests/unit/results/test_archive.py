@@ -137,11 +137,11 @@ def test_an_archive_into_nothing_leaves_nothing(tmp_path: Path) -> None:
         ),
         (
             {"w": torch.empty(2, device="meta")},
-            "the file does not hold valid weights ('w' holds no dense numbers)",
+            "the file does not hold valid weights ('w' is not a dense tensor of numbers)",
         ),
         (
             {"w": torch.eye(2).to_sparse()},
-            "the file does not hold valid weights ('w' holds no dense numbers)",
+            "the file does not hold valid weights ('w' is not a dense tensor of numbers)",
         ),
         (
             {"w": torch.zeros(1).expand(2**40)},
