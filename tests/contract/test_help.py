@@ -139,7 +139,9 @@ def test_the_legend_of_a_comparison_fits_80_columns(workspace: Workspace) -> Non
     path = workspace.suite(changed(SUITE, {"grid.K": [64]}))
     finish(workspace.root / "results", cells_of(path, "tiny"), lambda _: {"mi_lower_bound": 1.0})
     lines = workspace.call("compare", "small").out.splitlines()
-    (begin,) = (i for i, line in enumerate(lines) if line.startswith("Each entry shows the measured"))
+    (begin,) = (
+        i for i, line in enumerate(lines) if line.startswith("Each entry shows the measured")
+    )
     assert len(lines) > begin + 5
     assert max(map(len, lines[begin:])) <= 80
     assert "- not measured" in "\n".join(lines[begin:])  # no verdict is torn from its mark
