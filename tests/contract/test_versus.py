@@ -60,7 +60,7 @@ def test_a_torn_seed_counts_neither_here_nor_in_a_claim(workspace: Workspace) ->
     """Of seed 1, one cell of one side is not finished: only seed 0 counts on that side."""
     path = workspace.suite(changed(SUITE, {"claims": CLAIM}))
     suite, cells = load_suite(path), cells_of(path, "tiny")
-    torn = next(c for c in cells if c.seed == 1 and c.loss == "eqco" and c.K == 16)
+    torn = next(c for c in cells if (c.seed, c.known["loss"], c.known["K"]) == (1, "eqco", 16))
     finish(workspace.root / "results", [c for c in cells if c.id != torn.id], number)
     (row,) = workspace.call("versus", "eqco", "infonce", "--json").json
     done = Results(workspace.root / "results").finished(cells)
