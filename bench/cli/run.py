@@ -143,8 +143,8 @@ def check_begun(selection: Selection) -> None:
     begun = (s.attempts or s.state in (*OVER, State.QUEUED) for states in parts for s in states)
     if not any(begun):
         raise LaunchError(
-            f"{selection.title}: no cell was started in {selection.results}, so there "
-            f"is nothing to resume; `{selection.command('run')}` starts the cells"
+            f"{selection.title}: none of the chosen cells was started in "
+            f"{selection.results}, so there is nothing to resume; `{selection.command('run')}` starts the cells"
         )
 
 

@@ -235,9 +235,10 @@ def had(folders: Sequence[Path] | None) -> tuple[Path, ...]:
     """
     for folder in folders or ():
         if not table_files(folder):
+            why = "holds no exported tables" if folder.is_dir() else "does not exist"
             raise BenchError(
-                f"--have {folder}: this folder holds no exported tables; `bench export "
-                "SUITE --to FOLDER` writes them"
+                f"--have {folder}: this folder {why}; `bench export SUITE --to FOLDER` writes "
+                "exported tables"
             )
     return tuple(folders or ())
 

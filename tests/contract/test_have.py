@@ -147,8 +147,10 @@ def test_tables_that_were_altered_or_are_none_are_one_line(workspace: Workspace)
     assert (answer.status, answer.err) == (
         2,
         "bench: --have suites: this folder holds no exported tables; `bench export "
-        "SUITE --to FOLDER` writes them\n",
+        "SUITE --to FOLDER` writes exported tables\n",
     )
+    missing = workspace.call("status", "small", "--have", "nowhere").err
+    assert missing.startswith("bench: --have nowhere: this folder does not exist; `bench export ")
 
 
 def test_doctor_counts_the_tables_that_no_digest_covers(workspace: Workspace) -> None:

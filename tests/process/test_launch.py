@@ -247,7 +247,7 @@ def test_resume_needs_something_begun(workspace: Workspace) -> None:
     answer = workspace.call("resume", "small")
     assert (answer.status, answer.err) == (
         2,
-        "bench: small at scale tiny: no cell was started in results, so there is "
+        "bench: small at scale tiny: none of the chosen cells was started in results, so there is "
         "nothing to resume; `bench run small --scale tiny` starts the cells\n",
     )
 
