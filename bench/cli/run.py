@@ -144,7 +144,8 @@ def check_begun(selection: Selection) -> None:
     if not any(begun):
         raise LaunchError(
             f"{selection.title}: none of the chosen cells was started in "
-            f"{selection.results}, so there is nothing to resume; `{selection.command('run')}` starts the cells"
+            f"{selection.results}, so there is nothing to resume; `{selection.command('run')}` "
+            "starts the cells"
         )
 
 

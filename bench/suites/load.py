@@ -321,7 +321,8 @@ def suite_paths(folder: Path) -> dict[str, Path]:
     """
     if not folder.is_dir():
         raise SuiteError(
-            f"{folder}: this folder does not exist; --suites or BENCH_SUITES must name the folder of suite files"
+            f"{folder}: this folder does not exist; --suites or BENCH_SUITES must name the folder "
+            "of suite files"
         )
     paths: dict[str, Path] = {}
     for path in yaml_files(folder):

@@ -533,8 +533,8 @@ def test_a_folder_that_does_not_exist(workspace: Workspace) -> None:
     answer = workspace.call("--suites", "nowhere", "suites")
     assert answer.status == 2
     assert (
-        answer.err == "bench: nowhere: this folder does not exist; --suites must name the folder "
-        "of suite files\n"
+        answer.err == "bench: nowhere: this folder does not exist; --suites or BENCH_SUITES "
+        "must name the folder of suite files\n"
     )
 
 
