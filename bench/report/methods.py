@@ -86,7 +86,7 @@ def _family(name: str, records: Sequence[Mapping[str, Any]]) -> str:
     lines = [f"## {name}", ""]
     if common:
         shared_text = ", ".join(f"{n} {_text(shared.get(n))}" for n in common)
-        lines += [f"Settings that all methods of this family share: {shared_text}.", ""]
+        lines += [f"Settings that all methods of the family {name} share: {shared_text}.", ""]
     lines += ["| method | like | " + " | ".join(varied) + " |", "|---" * (len(varied) + 2) + "|"]
     for record in records:
         settings, base = values[record["name"]], values.get(record["like"])
