@@ -69,7 +69,7 @@ def draw_effects(effects: Sequence[ComparedEffect]) -> Canvas | None:
             draw_panel(panel, ax, scales, upright=axis is not None)
         n = seeds_text(row.measured.n for row in rows if row.measured)
         whose = [(one.dataset, one.source) for row in rows for one in _others(row)]
-        title = f"measured: difference of means over seeds ({n}) with 95 % interval"
+        title = f"measured: difference of means with 95 % interval, {n}"
         add_legend(canvas, axes, title + sources_text(whose, canvas.get_figwidth()))
     return canvas
 

@@ -13,7 +13,7 @@ from bench.figures.layout import PanelPlace, add_legend, make_canvas
 from bench.figures.style import GREY, TEXT_IN, look
 
 LINE_IN = 0.13  # height of a line of an effect's name
-MOST_CHARACTERS = 62  # of such a line
+MOST_CHARACTERS = 58  # of such a line
 FRAME_IN = 1.2  # of what is around them
 OVERVIEW_IN = 4.6  # width of the plot on the first screen
 OVERVIEW_CHARACTERS = 34  # of a line of a question there
@@ -50,8 +50,8 @@ def draw_overview(found: Sequence[Findings]) -> Canvas | None:
             name = "\n".join(wrap(one.question.question, OVERVIEW_CHARACTERS))
             lines.append((name, one.leading))
     title = (
-        "for each question: one published effect, one effect measured here, and all "
-        "effects of other projects that count"
+        "for each question: one published effect, one effect measured here,\n"
+        "and all effects of other projects that count"
     )
     return _drawn(lines, title, OVERVIEW_IN) if lines else None
 
