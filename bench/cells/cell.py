@@ -105,7 +105,7 @@ class Cell(Record, ABC):
     @property
     def but_seed(self) -> str:
         """Every field except the seed, as text; cells of one configuration have the same text."""
-        return self.once_a_point("but_seed", _without_seed)
+        return self.once_a_point("but_seed", lambda cell: cell.model_dump_json(exclude={"seed"}))
 
     def once_a_point(self, name: str, make: Callable[[Self], T]) -> T:
         """Return a value that does not depend on the seed, computed once per configuration.
@@ -220,7 +220,7 @@ class Cell(Record, ABC):
     @property
     def kind(self) -> str:
         """The experiment and its sizes as text; cells of one kind take equal time per step."""
-        return self.once_a_point("kind", lambda cell: cell._kind())
+        return self.once_a_point("kind", type(self)._kind)
 
     def _kind(self) -> str:
         told = {n: vars(self).get(n) for n in self.sizes if n not in self.one_valued}
@@ -252,10 +252,6 @@ def too_much(cell: Cell) -> str | None:
     Data sets of unknown size, such as image folders, are not checked.
     """
     return next((reason for _, reason in _unmet(cell)), None)
-
-
-def _without_seed(cell: Cell) -> str:
-    return cell.model_dump_json(exclude={"seed"})
 
 
 def impossible(cells: Iterable[Cell]) -> dict[str, int]:

@@ -33,7 +33,7 @@ from bench.results.names import table_files
 from bench.results.store import Store
 from bench.suites.expand import check_exclusions, expand
 from bench.suites.load import find_suite, known_suites, load_suite
-from bench.suites.own_files import tell_invalid_losses
+from bench.suites.own_files import invalid_losses
 from bench.suites.protocol import check_scale
 from bench.suites.suite import PAPER, Scalar, Suite
 from bench.suites.validate import check_chosen, check_suite
@@ -297,6 +297,12 @@ def check_found(
 def _with_one_seed(suite: Suite, scale: str, path: Path) -> list[Cell]:
     """Return the cells of a scale with its first seed: one of each point."""
     return expand(suite, scale, path, seeds=(suite.scales[scale].seeds or suite.seeds)[:1])
+
+
+def tell_invalid_losses(suites: Path) -> None:
+    """Report the invalid objectives and methods next to suites, which no suite can use."""
+    for fault in invalid_losses(suites).values():
+        tell_once(f"this file is left out: {fault}")
 
 
 def of_sound_suites(

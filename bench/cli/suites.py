@@ -18,6 +18,7 @@ from bench.cli.selection import (
     had,
     of_sound_suites,
     select_scales,
+    tell_invalid_losses,
 )
 from bench.cli.terminal import listed, print_line
 from bench.cli.workspace import Workspace, command_line
@@ -28,7 +29,6 @@ from bench.record import Json
 from bench.results.store import State, Store
 from bench.suites.expand import expand
 from bench.suites.load import find_suite, known_suites, load_suite
-from bench.suites.own_files import tell_invalid_losses
 from bench.suites.reference import suite_schema
 from bench.suites.shipped import HERE, copy_suites, shipped_suites
 from bench.suites.suite import Suite

@@ -14,7 +14,6 @@ from bench.cells.cell import Cell
 from bench.cells.losses import LOSSES
 from bench.cells.pretrain import EncoderCell, Pretrain
 from bench.errors import SuiteError, choices
-from bench.files.messages import tell_once
 from bench.files.yaml_file import yaml_files
 from bench.loss_files import (
     SHIPPED,
@@ -70,12 +69,6 @@ def check_named(suite: Record, suites: Path) -> None:
         used = faults.keys() & _texts(suite.model_dump(mode="json", exclude={"notes", "claims"}))
         for name in sorted(used):
             raise faults[name]
-
-
-def tell_invalid_losses(suites: Path) -> None:
-    """Report the invalid objectives and methods next to suites, which no suite can use."""
-    for fault in invalid_losses(suites).values():
-        tell_once(f"this file is left out: {fault}")
 
 
 def _texts(data: Any) -> set[str]:

@@ -99,10 +99,10 @@ def test_the_model_of_the_processor_may_be_the_reason(done: Workspace) -> None:
     assert told in out, "beside another version too"
     assert "packages.torch: stored 1.0" in out
     alter(folder / "provenance.json", packages=origin["packages"])
-    alter(folder / "provenance.json", machine=machine | {"processor": "another one"})
+    alter(folder / "provenance.json", machine=machine | {"processor": "a different processor"})
     out = done.call("verify", "small").out
     assert told not in out, "their names differ"
-    assert "machine.processor: stored another one" in out
+    assert "machine.processor: stored a different processor" in out
     alter(folder / "provenance.json", machine=origin["machine"])
     assert told not in done.call("verify", "small").out
 
