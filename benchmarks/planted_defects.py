@@ -2,8 +2,9 @@
 
 Small defects are drawn from the code that trains a method and planted one by one in a copy of the
 tree: another sign, another comparison, a term less, off by one, no detach. Then the tests that
-concern the file are run there: on the covering presets (`tests.fakes.cells.covering`), and where
-these find nothing on all others. `python -m benchmarks.planted_defects`
+concern the file are run there: on the covering presets (`tests.fakes.cells.covering`), where these
+find nothing on all others, and where no preset finds it the unit tests of the file's folder.
+`python -m benchmarks.planted_defects`
 """
 
 import argparse
@@ -35,6 +36,12 @@ TESTS = {
 }
 """Tests of each preset, by the folder of `bench` whose defects they can find."""
 COVERING, REST = "not all_presets", "all_presets"
+STAGES = {
+    "covering presets": lambda folder: (COVERING, TESTS[folder]),
+    "other presets alone": lambda folder: (REST, TESTS[folder]),
+    "unit tests alone": lambda folder: (COVERING, (f"tests/unit/{folder}",)),
+}
+"""What looks for a defect of a folder, in this order: the presets to run on, and the tests."""
 OTHER_BINARY: dict[type[ast.operator], ast.operator] = {ast.Add: ast.Sub(), ast.Sub: ast.Add()}
 OTHER_COMPARISON: dict[type[ast.cmpop], ast.cmpop] = {
     ast.Lt: ast.LtE(), ast.LtE: ast.Lt(), ast.Gt: ast.GtE(), ast.GtE: ast.Gt(),
@@ -107,6 +114,16 @@ def finder(tree: Path, tests: tuple[str, ...], which: str, seconds: float) -> st
     return found[1] if found else None if ran.returncode == 0 else "nothing ran"
 
 
+def found_by(tree: Path, folder: str, seconds: float) -> tuple[str, str | None]:
+    """Return the first stage that finds a defect of the folder, and its test; none if all pass."""
+    for name, stage in STAGES.items():
+        which, tests = stage(folder)
+        found = finder(tree, tests, which, seconds)
+        if found is not None:
+            return name, found
+    return "none", None
+
+
 def main() -> None:
     """Draw defects, and print which tests find each."""
     options = argparse.ArgumentParser(description=__doc__)
@@ -114,7 +131,7 @@ def main() -> None:
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--seconds", type=float, default=600, help="for the tests of one defect")
     asked = options.parse_args()
-    counts = {"covering presets": 0, "other presets alone": 0, "none": 0}
+    counts = dict.fromkeys((*STAGES, "none"), 0)
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder)
         shutil.copy(ROOT / "pyproject.toml", tree)
@@ -126,11 +143,7 @@ def main() -> None:
         for defect in drawn:
             whole = defect.path.read_text()
             defect.path.write_text(text_with(defect))
-            tests = TESTS[defect.path.parent.name]
-            found, by = finder(tree, tests, COVERING, asked.seconds), "covering presets"
-            if found is None:
-                found = finder(tree, tests, REST, asked.seconds)
-                by = "other presets alone" if found else "none"
+            by, found = found_by(tree, defect.path.parent.name, asked.seconds)
             counts[by] += 1
             print(f"{defect.told}\n    found by {by}: {found}", flush=True)
             defect.path.write_text(whole)
