@@ -20,10 +20,11 @@ from bench.report.measured import (
 )
 from bench.results.fitness import Failed
 from bench.results.reader import Done
+from bench.results.store import State
 from bench.suites.metric_words import metric_words
 from bench.suites.others import Counterpart
 from bench.suites.suite import MeasuredTable, with_stand_ins
-from bench.text import value_text
+from bench.text import counted, value_text
 
 MOST_LINES = 40  # of tables behind a run; `show` prints all
 
@@ -163,7 +164,19 @@ def print_measured(
         print_line(f"One seed gives no confidence interval; `--seeds {seeds}` computes more seeds.")
     for note in notes:
         print_line(note)
-    print_line(f"Next: {next_command(selection, of - len(done) - len(failed), len(failed))}")
+    missing = of - len(done) - len(failed)
+    if missing and (elsewhere := given_elsewhere(selection, done)):
+        print_line(f"These tables leave out {counted(elsewhere, 'cell')} of the folders of --have.")
+        missing -= elsewhere
+    print_line(f"Next: {next_command(selection, missing, len(failed))}")
+
+
+def given_elsewhere(selection: Selection, done: Done) -> int:
+    """Return how many cells, baselines left out, only the folders of `--have` hold."""
+    here = {cell.id for cell, _ in done}
+    cells = [c for c in without_baselines(selection.cells) if c.id not in here]
+    states = selection.store.states(cells) if selection.have else []
+    return sum(state.state is State.DONE for state in states)
 
 
 def next_command(selection: Selection, missing: int, failed: int) -> str:
