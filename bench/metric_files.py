@@ -64,25 +64,27 @@ class MetricFile(NamedTuple):
 
 
 def metric_files(suites: Path, setting: str) -> Mapping[str, Path]:
-    """Return the metric files next to the suites for a setting, by name."""
-    return {path.stem: path for path in sorted((suites / FOLDERS[setting]).glob("*.py"))}
+    """Return the Python files next to the suites that hold or lack a setting's metrics, by name."""
+    folder = suites / FOLDERS[setting]
+    paths = [*folder.glob("*.py"), *(path.with_suffix(".py") for path in yaml_files(folder))]
+    return {path.stem: path for path in sorted(paths)}
 
 
 def declared_parameters(suites: Path, setting: str) -> dict[str, Parameter]:
-    """Return the parameters of metrics next to suites, by setting name.
-
-    Raises:
-        SuiteError: a file is invalid.
-    """
-    codes = metric_files(suites, setting)
-    for path in yaml_files(suites / FOLDERS[setting]):
-        if path.stem not in codes:
-            raise SuiteError(
-                f"{path}: the file {path.stem}.py with the function of this metric is missing"
-            )
-    paths = [p for p in codes.values() if p.with_suffix(".yaml").exists()]
-    files = [read_metric_file(path, setting) for path in paths]
+    """Return the parameters of valid metrics next to suites, by setting name."""
+    files = read_metric_files(suites, setting)[0]
     return {f"{setting}_{name}": p for file in files for name, p in file.parameters.items()}
+
+
+def read_metric_files(suites: Path, setting: str) -> tuple[list[MetricFile], list[SuiteError]]:
+    """Return the valid metrics next to suites for a setting, and the error of each invalid one."""
+    found, faults = list[MetricFile](), list[SuiteError]()
+    for path in metric_files(suites, setting).values():
+        try:
+            found.append(read_metric_file(path, setting))
+        except SuiteError as fault:
+            faults.append(fault)
+    return found, faults
 
 
 def read_metric_file(path: Path, setting: str) -> MetricFile:
@@ -95,6 +97,11 @@ def read_metric_file(path: Path, setting: str) -> MetricFile:
     Raises:
         SuiteError: the file is invalid; the message describes the first error.
     """
+    yaml = path.with_suffix(".yaml")
+    if yaml.exists() and not path.exists():
+        raise SuiteError(
+            f"{yaml}: the file {path.name} with the function of this metric is missing"
+        )
     if not path.stem.isidentifier() or keyword.iskeyword(path.stem):
         raise SuiteError(f"{path}: '{path.stem}' is not a valid name; use a-z, 0-9 and _")
     module, source = parsed(path)
@@ -107,8 +114,7 @@ def read_metric_file(path: Path, setting: str) -> MetricFile:
         raise SuiteError(
             f"{path}:{function.lineno}: {path.stem} needs a docstring that says what it measures"
         )
-    lines, yaml = arguments_of(function, path), path.with_suffix(".yaml")
-    declared = None
+    lines, declared = arguments_of(function, path), None
     if (other := path.with_suffix(".yml")).exists():
         check_ending(other)
     if yaml.exists():

@@ -33,7 +33,7 @@ from bench.results.names import table_files
 from bench.results.store import Store
 from bench.suites.expand import check_exclusions, expand
 from bench.suites.load import find_suite, known_suites, load_suite
-from bench.suites.own_files import invalid_losses
+from bench.suites.own_files import invalid_files
 from bench.suites.protocol import check_scale
 from bench.suites.suite import PAPER, Scalar, Suite
 from bench.suites.validate import check_chosen, check_suite
@@ -182,7 +182,6 @@ def choose(
     """Return a selection, like `select`, from values instead of text."""
     path = find_suite(name, workspace.suites)
     suite = load_suite(path)
-    tell_invalid_losses(path.parent)
     chosen = scale or suite.scale
     faults: list[BenchError] = []
     with collected(faults):
@@ -190,6 +189,7 @@ def choose(
     with collected(faults):
         paper = check_suite(suite, path)
     raise_all(faults, SuiteError)
+    tell_invalid_files(path.parent)
     if not where and not changes:  # some of the cells, or others, say nothing of the scale
         check_scale(suite, chosen, cells, paper)
     check_found(suite, path, {} if changes else {chosen: cells}, narrowed=bool(where))
@@ -299,9 +299,9 @@ def _with_one_seed(suite: Suite, scale: str, path: Path) -> list[Cell]:
     return expand(suite, scale, path, seeds=(suite.scales[scale].seeds or suite.seeds)[:1])
 
 
-def tell_invalid_losses(suites: Path) -> None:
-    """Report the invalid objectives and methods next to suites, which no suite can use."""
-    for fault in invalid_losses(suites).values():
+def tell_invalid_files(suites: Path) -> None:
+    """Report the invalid objectives, methods and metrics next to suites, which no suite can use."""
+    for fault in invalid_files(suites):
         tell_once(f"this file is left out: {fault}")
 
 

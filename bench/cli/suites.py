@@ -18,7 +18,7 @@ from bench.cli.selection import (
     had,
     of_sound_suites,
     select_scales,
-    tell_invalid_losses,
+    tell_invalid_files,
 )
 from bench.cli.terminal import listed, print_line
 from bench.cli.workspace import Workspace, command_line
@@ -133,7 +133,7 @@ def describe_suites(
         SuiteError: all suites are invalid; the last suite's error is raised.
     """
     store = Store(workspace.results, have=have)
-    tell_invalid_losses(workspace.suites)
+    tell_invalid_files(workspace.suites)
 
     def record_of(path: Path) -> Json:
         suite = load_suite(path)

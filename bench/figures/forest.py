@@ -15,6 +15,7 @@ from bench.figures.style import GREY, TEXT_IN, look
 LINE_IN = 0.13  # height of a line of an effect's name
 MOST_CHARACTERS = 58  # of such a line
 FRAME_IN = 1.2  # of what is around them
+SPARE_IN = 0.15  # at the sides, because a browser's font can be wider than the figure's
 OVERVIEW_IN = 4.6  # width of the plot on the first screen
 OVERVIEW_CHARACTERS = 34  # of a line of a question there
 POINTS = "points"
@@ -66,6 +67,7 @@ def _drawn(lines: Sequence[tuple[str, Sequence[EffectRow]]], title: str, width: 
         ]
         size, unit = (width, FRAME_IN + LINE_IN * sum(heights)), lines[0][1][0].unit
         canvas, (ax,) = make_canvas([PanelPlace("", "", "")], f"effect ({unit})", size=size)
+        canvas.set_layout_engine("constrained", w_pad=SPARE_IN)
         ax.axvline(0, color=GREY, lw=0.8, zorder=1)
         for kind, (label, marker, filling) in LABELS.items():
             points = [

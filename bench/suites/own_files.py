@@ -25,7 +25,13 @@ from bench.loss_files import (
     Value,
     read_loss_file,
 )
-from bench.metric_files import FOLDERS, declared_parameters, metric_files, read_metric_file
+from bench.metric_files import (
+    FOLDERS,
+    declared_parameters,
+    metric_files,
+    read_metric_file,
+    read_metric_files,
+)
 from bench.record import Record
 
 FOLDER, METHODS = "losses", "methods"
@@ -53,6 +59,12 @@ def own_losses(suites: Path) -> OwnLosses:
 def invalid_losses(suites: Path) -> dict[str, SuiteError]:
     """Return the error of each invalid objective or method next to suites, by name."""
     return _read(suites)[1]
+
+
+def invalid_files(suites: Path) -> list[SuiteError]:
+    """Return the errors of all invalid objectives, methods and metrics next to suites."""
+    metrics = [fault for setting in FOLDERS for fault in read_metric_files(suites, setting)[1]]
+    return [*invalid_losses(suites).values(), *metrics]
 
 
 def check_named(suite: Record, suites: Path) -> None:
@@ -308,11 +320,7 @@ def check_given(cell: EncoderCell, who: str, arguments: Iterable[str]) -> None:
 
 
 def own_metrics(suites: Path) -> OwnMetrics:
-    """Return the metrics next to suites.
-
-    Raises:
-        SuiteError: a file is invalid.
-    """
+    """Return the metrics next to suites."""
     return {s: (metric_files(suites, s), declared_parameters(suites, s)) for s in FOLDERS}
 
 
@@ -329,7 +337,7 @@ def with_own_metrics(
 
     Raises:
         ValueError: a named file does not exist, or a parameter is missing or not allowed.
-        SuiteError: a file is invalid.
+        SuiteError: the named file is invalid.
     """
     found = dict(settings)
     for setting, (files, declared) in own.items():

@@ -263,6 +263,23 @@ def test_a_declaration_of_another_ending_is_one_line(workspace: Workspace) -> No
     assert workspace.call("plan", "digits").err == line
 
 
+def test_an_invalid_file_stops_only_the_suites_that_name_it(workspace: Workspace) -> None:
+    write(workspace)
+    write_power(workspace, "records", yaml=OF_POWER.replace("version: 1", "version: one"))
+    (workspace.root / "suites" / "evaluations" / "other.py").write_text("def other(:\n")
+    workspace.suite(SUITE)
+    answer = workspace.call("plan", "digits")
+    assert answer.status == 0
+    record = "bench: this file is left out: suites/records/power.yaml: version: "
+    other = "bench: this file is left out: suites/evaluations/other.py:1: invalid syntax"
+    assert [line.startswith((record, other)) for line in answer.err.splitlines()[:2]] == [True] * 2
+    assert workspace.call("suites").err.count("this file is left out: ") == 2
+    workspace.suite(changed(SUITE, {"fixed.record": "power", "tables": []}))
+    answer = workspace.call("plan", "digits")
+    assert (answer.status, answer.err.count("\n")) == (2, 1)
+    assert answer.err.startswith("bench: suites/records/power.yaml: version: ")
+
+
 def test_a_number_of_numpy_is_one(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     write(workspace, SCORE.replace(BODY, "import numpy; return numpy.float32(0.5)"))
     path = workspace.root / FOLDERS[0]
