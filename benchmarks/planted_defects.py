@@ -2,8 +2,9 @@
 
 Small defects are drawn from the code that trains a method and planted one by one in a copy of the
 tree: another sign, another comparison, a term less, off by one, no detach. Then the tests that
-concern the file are run there: on the covering presets (`tests.fakes.cells.covering`), where these
-find nothing on all others, and where no preset finds it the unit tests of the file's folder.
+execute the changed lines are run there: on the covering presets (`tests.fakes.cells.covering`),
+where these find nothing on all others, and where no preset finds it the unit tests of the file's
+folder. A first run on the sound tree, with coverage, says which test executes which line.
 `python -m benchmarks.planted_defects`
 """
 
@@ -16,9 +17,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
+
+from coverage import CoverageData
 
 ROOT = Path(__file__).resolve().parents[1]
 COPIED = ("bench", "tests", "suites")
@@ -29,19 +33,15 @@ STEP = "tests/contract/test_methods.py::test_every_method_takes_a_step"
 GRADIENTS = "tests/unit/methods/test_method.py::test_gradients_reach_the_online_network_alone"
 STOPPED = "tests/unit/train/test_loop.py::test_a_stopped_run_ends_like_another"
 EVERY = (STEP, GRADIENTS, STOPPED)
-TESTS = {
-    "losses": (STEP, GRADIENTS),  # a loss keeps nothing that a stopped run could lose
-    "methods": EVERY,
-    "train": EVERY,
-}
-"""Tests of each preset, by the folder of `bench` whose defects they can find."""
+UNIT = tuple(f"tests/unit/{folder}" for folder in ("losses", "methods", "train"))
 COVERING, REST = "not all_presets", "all_presets"
 STAGES = {
-    "covering presets": lambda folder: (COVERING, TESTS[folder]),
-    "other presets alone": lambda folder: (REST, TESTS[folder]),
-    "unit tests alone": lambda folder: (COVERING, (f"tests/unit/{folder}",)),
+    "covering presets": (COVERING, EVERY),
+    "other presets alone": (REST, EVERY),
+    "unit tests alone": (COVERING, UNIT),
 }
-"""What looks for a defect of a folder, in this order: the presets to run on, and the tests."""
+"""What looks for a defect, in this order: the presets to run on, and where the tests lie."""
+NOTHING_SELECTED = 5  # exit status of pytest
 OTHER_BINARY: dict[type[ast.operator], ast.operator] = {ast.Add: ast.Sub(), ast.Sub: ast.Add()}
 OTHER_COMPARISON: dict[type[ast.cmpop], ast.cmpop] = {
     ast.Lt: ast.LtE(), ast.LtE: ast.Lt(), ast.Gt: ast.GtE(), ast.GtE: ast.Gt(),
@@ -71,6 +71,7 @@ class Defect(NamedTuple):
     path: Path
     node: int
     which: int
+    lines: tuple[int, int] | None  # from the first to the last; None if run at import
     told: str
 
 
@@ -79,11 +80,20 @@ def every_defect(tree: Path) -> Iterator[Defect]:
     for path in sorted(path for pattern in MUTATED for path in tree.glob(pattern)):
         if path.stem in OTHERS:
             continue
-        for i, node in enumerate(ast.walk(ast.parse(path.read_text()))):
+        module = ast.parse(path.read_text())
+        called = {
+            node
+            for function in ast.walk(module)
+            if isinstance(function, ast.FunctionDef)
+            for statement in function.body
+            for node in ast.walk(statement)
+        }
+        for i, node in enumerate(ast.walk(module)):
             for k, (kind, other) in enumerate(defects_of(node)):
-                place = f"{path.relative_to(tree)}:{getattr(node, 'lineno', 0)}"
-                told = f"{place}: {kind}: {ast.unparse(node)} -> {ast.unparse(other)}"
-                yield Defect(path, i, k, told)
+                first, last = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0)
+                told = f"{path.relative_to(tree)}:{first}: {kind}: "
+                told += f"{ast.unparse(node)} -> {ast.unparse(other)}"
+                yield Defect(path, i, k, (first, last) if node in called else None, told)
 
 
 def text_with(defect: Defect) -> str:
@@ -100,28 +110,60 @@ def text_with(defect: Defect) -> str:
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
-def finder(tree: Path, tests: tuple[str, ...], which: str, seconds: float) -> str | None:
-    """Return the first of these tests that fails; None if all pass."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n0", "-m", which, *tests]
+def pytest_in(tree: Path, *words: str, seconds: float | None = None) -> tuple[int, str]:
+    """Return the exit status and the output of pytest in a tree; -1 if it ran out of time."""
+    command = [sys.executable, "-m", "pytest", "-q", "-n0", *words]
     env = os.environ | {"PYTHONPATH": str(tree), "OMP_NUM_THREADS": "1"}
     try:
         ran = subprocess.run(
             command, cwd=tree, env=env, capture_output=True, text=True, timeout=seconds
         )
     except subprocess.TimeoutExpired:
-        return "out of time"
-    found = re.search(r"^(?:FAILED|ERROR) \S*?(\w+\.py\S*)", ran.stdout, re.MULTILINE)
-    return found[1] if found else None if ran.returncode == 0 else "nothing ran"
+        return -1, ""
+    return ran.returncode, ran.stdout
 
 
-def found_by(tree: Path, folder: str, seconds: float) -> tuple[str, str | None]:
-    """Return the first stage that finds a defect of the folder, and its test; none if all pass."""
-    for name, stage in STAGES.items():
-        which, tests = stage(folder)
-        found = finder(tree, tests, which, seconds)
-        if found is not None:
-            return name, found
-    return "none", None
+def tests_by_line(tree: Path) -> dict[Path, dict[int, set[str]]]:
+    """Return the tests that execute each line of each file of the tree."""
+    words = ("-m", "", "--cov", "--cov-context=test", "--cov-report=", *EVERY, *UNIT)
+    status, printed = pytest_in(tree, *words)
+    assert status == 0, f"a test fails without a defect: {printed[-2000:]}"
+    data = CoverageData(str(tree / ".coverage"))
+    data.read()
+    found = {}
+    for name in data.measured_files():
+        by_line = data.contexts_by_lineno(name)
+        found[Path(name)] = {
+            line: {test.rpartition("|")[0] for test in tests if test}
+            for line, tests in by_line.items()
+        }
+    return found
+
+
+def found_by(
+    tree: Path, defect: Defect, tests_of: Mapping[int, set[str]], seconds: float
+) -> tuple[str, str]:
+    """Return the first stage that finds a defect, and its test; none if all tests pass.
+
+    Args:
+        tree: the tree with the defect.
+        defect: the defect.
+        tests_of: tests by the lines of the defect's file that they execute.
+        seconds: for the tests of one stage.
+    """
+    tests = sorted(set().union(*tests_of.values()))
+    if defect.lines is not None:
+        first, last = defect.lines
+        tests = sorted(set().union(*(tests_of.get(line, ()) for line in range(first, last + 1))))
+    for stage, (which, places) in STAGES.items():
+        chosen = [test for test in tests if test.startswith(places)]
+        if not chosen:
+            continue
+        status, printed = pytest_in(tree, "-x", "-m", which, *chosen, seconds=seconds)
+        if status not in (0, NOTHING_SELECTED):
+            named = re.search(r"^(?:FAILED|ERROR) \S*?(\w+\.py\S*)", printed, re.MULTILINE)
+            return stage, named[1] if named else "out of time" if status < 0 else "nothing ran"
+    return "none", f"{len(tests)} tests execute it"
 
 
 def main() -> None:
@@ -129,25 +171,23 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--count", type=int, default=30)
     options.add_argument("--seed", type=int, default=0)
-    options.add_argument("--seconds", type=float, default=600, help="for the tests of one defect")
+    options.add_argument("--seconds", type=float, default=600, help="for the tests of one stage")
     asked = options.parse_args()
-    counts = dict.fromkeys((*STAGES, "none"), 0)
+    counts = Counter[str]()
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder)
         shutil.copy(ROOT / "pyproject.toml", tree)
         for name in COPIED:
             shutil.copytree(ROOT / name, tree / name)
-        found = finder(tree, EVERY, COVERING, asked.seconds)
-        assert found is None, f"{found} fails without a defect"
-        drawn = random.Random(asked.seed).sample(list(every_defect(tree)), asked.count)
-        for defect in drawn:
+        tests_of = tests_by_line(tree)
+        for defect in random.Random(asked.seed).sample(list(every_defect(tree)), asked.count):
             whole = defect.path.read_text()
             defect.path.write_text(text_with(defect))
-            by, found = found_by(tree, defect.path.parent.name, asked.seconds)
-            counts[by] += 1
-            print(f"{defect.told}\n    found by {by}: {found}", flush=True)
+            by, found = found_by(tree, defect, tests_of[defect.path], asked.seconds)
             defect.path.write_text(whole)
-    print(counts)
+            counts[by] += 1
+            print(f"{defect.told}\n    {by}: {found}", flush=True)
+    print(dict(counts))
 
 
 if __name__ == "__main__":
