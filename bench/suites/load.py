@@ -159,7 +159,8 @@ class SuiteFile(SuiteBase):
             )
         if self.paper is not None and named is None:
             raise ValueError(
-                "reproduces: a suite with the key paper must list artifacts here, or have claims"
+                "reproduces: a suite with the key paper must list artifacts under this key, or "
+                "have claims"
             )
         return self
 
