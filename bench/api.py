@@ -423,7 +423,10 @@ def load_encoder(
         ((1, 64), 64)
     """
     if not isinstance(cell, str | Path):
-        raise BenchError(f"cell {cell!r}: expected the id of a cell, or the path of a folder")
+        raise BenchError(
+            f"cell {cell!r}: expected the id of a cell, or the path of a folder "
+            "with an exported encoder"
+        )
     from bench.experiments.loaded_encoder import encoder_of_cell, encoder_of_export
 
     if (Path(cell) / "config.json").is_file():

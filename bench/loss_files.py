@@ -284,15 +284,15 @@ def _check_names(
         for name in getattr(declared, key):
             place = f"{path}: {key}.{name}"
             if not name.isidentifier() or keyword.iskeyword(name):
-                raise SuiteError(f"{place}: this name cannot be the name of a function's argument")
+                raise SuiteError(f"{place}: an argument of a function cannot have this name")
             if name in given:
                 raise SuiteError(
-                    f"{place}: bench passes {name} to the function, so it cannot be declared; "
-                    "take it only as an argument"
+                    f"{place}: bench passes its own {name} to the function, so the "
+                    "declaration must not contain this name; name it only in the function"
                 )
             if name in declared.parameters and key == "learned":
                 raise SuiteError(
-                    f"{place}: a parameter of the loss has the same name; rename one of them"
+                    f"{place}: a parameter of the loss already has this name; rename one of the two"
                 )
     for name, learned in declared.learned.items():
         known = [k for k, parameter in declared.parameters.items() if parameter.type == "int"]
@@ -308,8 +308,8 @@ def _check_parameters(declared: Declaration | MetricDeclaration, path: Path) -> 
         numeric = parameter.type in ("float", "int")
         if not numeric and any(getattr(parameter, bound) is not None for bound in _BOUNDS):
             raise SuiteError(
-                f"{place}: type '{parameter.type}' cannot have bounds; list the allowed "
-                "values instead"
+                f"{place}: a parameter of type '{parameter.type}' cannot have bounds; list "
+                "its allowed values under the key values"
             )
         for value in [*(parameter.values or []), parameter.default]:
             if value is not None:

@@ -156,7 +156,7 @@ def _of_metric(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
     rows = frame[frame["metric"] == metric]
     if rows.empty:
         allowed = choices(metric, [str(name) for name in dict.fromkeys(frame["metric"])])
-        raise BenchError(f"the frame has no metric '{metric}'. {allowed}")
+        raise BenchError(f"the data frame has no metric '{metric}'. {allowed}")
     return rows
 
 
@@ -188,7 +188,7 @@ def _with_lines(
     for name in (*others, *names):
         if name is not None and name not in frame:
             allowed = choices(name, [str(n) for n in frame if n not in {*OF_LOAD, *OF_HISTORIES}])
-            raise BenchError(f"the frame has no column '{name}'. {allowed}")
+            raise BenchError(f"the data frame has no column '{name}'. {allowed}")
     if not names:
         return frame, None
     records = frame[names].astype(object).where(frame[names].notna(), None)

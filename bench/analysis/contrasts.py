@@ -282,7 +282,9 @@ def _series(check: Check, cells: Sequence[Cell], metrics: Metrics, noise: Noise)
         at = cell.known[check.along] if check.along else None
         term = series.setdefault(at, Term(1.0, NumbersBySeed(), noise.alike(cell)))
         if cell.seed in term.values:
-            raise ValueError(f"two cells of seed {cell.seed} in one group: {cell.id}")
+            raise ValueError(
+                f"a group of cells has two cells with seed {cell.seed}; one of them is {cell.id}"
+            )
         term.values[cell.seed] = check.number(metrics[cell.id])
     return series
 

@@ -192,7 +192,9 @@ def seed_numbers(
     if comparison.over is None:
         seeds = [cell.seed for _, cell in pairs]
         if len(set(seeds)) < len(seeds):
-            raise ValueError(f"{comparison.artifact}: seeds {seeds} of one reading")
+            raise ValueError(
+                f"{comparison.artifact}: a seed occurs twice in the seeds {seeds} of one mean"
+            )
         return [value for value, _ in pairs]
     numbers = []
     for seed in dict.fromkeys(cell.seed for cell in cells):

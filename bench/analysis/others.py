@@ -185,5 +185,6 @@ def _project_words(effects: Sequence[SourceEffect]) -> str:
     for (subject, dataset, metric, more), values in kinds.items():
         low, high = min(values), max(values)
         size = f"{low:+.1f}" if low == high else f"{low:+.1f} to {high:+.1f}"
-        parts.append(f"{subject} {size} ({dataset}, {metric}{f', with {more}' if more else ''})")
-    return f"{effects[0].project}: {', '.join(parts)}"
+        place = f"{dataset}, {metric}{f', with {more}' if more else ''}"
+        parts.append(f"{subject}: {size} points ({place})")
+    return f"{effects[0].project} found {', '.join(parts)}"

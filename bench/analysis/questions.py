@@ -126,15 +126,16 @@ class Findings:
         """One sentence for each leading effect."""
         words = {row.kind: f"{row.number} {row.unit}".strip() for row in self.leading}
         counting = [row for row in self.leading if row.kind == OTHERS]
-        others = "not measured"
+        others = "nothing"
         if self.of(OTHERS):
-            others = "measured, but none of these effects counts for or against the claims"
+            others = "effects, but none of these counts for or against the claims"
         if counting:
             yes = sum(row.says == Seen.YES for row in counting)
             others = f"{_range(counting)} ({yes} of {counted(len(counting), 'effect')} as claimed)"
         return (
-            f"Published: {words.get(PUBLISHED, 'no number')}. By others: {others}. "
-            f"Here: {words.get(HERE, 'not measured')}."
+            f"Published effect: {words.get(PUBLISHED, 'no number')}. "
+            f"Measured by other projects: {others}. "
+            f"Measured here: {words.get(HERE, 'nothing')}."
         )
 
     def record(self) -> Json:
@@ -151,14 +152,15 @@ class Findings:
     def _published_words(self) -> str:
         rows = self.of(PUBLISHED)
         if not rows:
-            return f"Published: {'the papers give no number' if self.has_suite else NO_SUITE}."
-        return f"Published: {_first_words(rows)}."
+            known = "the papers give no number" if self.has_suite else NO_SUITE
+            return f"Published effect: {known}."
+        return f"Published effect: {_first_words(rows)}."
 
     def _others_words(self) -> str:
         rows = self.of(OTHERS)
         if not rows:
             known = "we know of no published measurement" if self.has_suite else NO_SUITE
-            return f"By others: {known}."
+            return f"Measured by other projects: {known}."
         kinds = {
             "as claimed": [row for row in rows if row.says == Seen.YES],
             "not as claimed": [row for row in rows if row.says == Seen.NO],
@@ -171,16 +173,16 @@ class Findings:
         if uncounted := [row for row in rows if row.uncounted]:
             parts.append(f"not counted: {_uncounted_words(uncounted)}")
         sources = counted(len({row.who for row in rows}), "source")
-        return f"By others, in {sources}: {'; '.join(parts)}."
+        return f"Measured by other projects, in {sources}: {'; '.join(parts)}."
 
     def _here_words(self) -> str:
         rows = self.of(HERE)
         if not rows and not self.has_suite:
-            return f"Here: {NO_SUITE}."
+            return f"Measured here: {NO_SUITE}."
         if not rows:
             run = f"bench run {self.question.suite} --scale {self.question.scale}"
-            return f"Here: not measured; `{run}` measures this."
-        return f"Here: {_first_words(rows)} on {rows[0].data}: {rows[0].says}."
+            return f"Measured here: nothing; `{run}` measures the effect."
+        return f"Measured here: {_first_words(rows)} on {rows[0].data}: {rows[0].says}."
 
 
 def findings(question: Question, suites: Iterable[Suite], ours: Sequence[Ours]) -> Findings:

@@ -139,7 +139,8 @@ class Detection(TransferCell):
             self.shorter_side_from or 1
         ) > self.shorter_side or self.shorter_side > self.longer_side:
             raise ValueError(
-                "shorter_side_from may not exceed shorter_side, nor shorter_side longer_side"
+                "shorter_side_from may not exceed shorter_side, and shorter_side may not exceed "
+                "longer_side"
             )
         return self
 

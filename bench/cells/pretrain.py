@@ -74,8 +74,8 @@ class OwnMetrics(Axis):
         for setting in ("evaluate", "record"):
             if (getattr(self, setting) is None) != (getattr(self, f"{setting}_file") is None):
                 raise ValueError(
-                    f"{setting} and {setting}_file must be set together: a file in the suites "
-                    "folder, and its digest"
+                    f"{setting} (the name of a file in the suites folder) and {setting}_file (the "
+                    "digest of this file) must be set together"
                 )
         return self
 

@@ -168,7 +168,7 @@ class Speech(StepsAxis, Recordings, Cell):
         if self.gumbel_end > self.gumbel_start:
             raise ValueError(
                 "gumbel_end may not be above gumbel_start, because the temperature falls "
-                "from one to the other"
+                "from gumbel_start to gumbel_end"
             )
         if self.lr_schedule == "plateau":
             raise ValueError("lr_schedule 'plateau' can be used only in experiment 'pretrain'")
@@ -237,8 +237,8 @@ class SpeechBaseline(Recordings, Cell):
                     raise ValueError(f"{name} must be set with baseline 'labels'")
             if len(self.sets) > 1:
                 raise ValueError(
-                    "baseline 'labels' needs evaluated_on to be null: it learns both tasks "
-                    "from one set of recordings"
+                    "baseline 'labels' needs evaluated_on to be null, because this "
+                    "baseline learns both tasks from one set of recordings"
                 )
         return self
 

@@ -47,7 +47,10 @@ def compare(
     ] = None,
     effects: Annotated[
         bool,
-        typer.Option("--effects", help="Compare differences between rows, at any scale."),
+        typer.Option(
+            "--effects",
+            help="Compare published and measured differences between rows, at any scale.",
+        ),
     ] = False,
     scale: AtScale = None, where: Matching = None, seeds: SeedList = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
@@ -134,7 +137,9 @@ def print_comparison(evidence: Evidence, selection: Selection) -> None:
     if any(row.measured for row in evidence.compared):
         _print_values(evidence)
     if not evidence.is_published and any(e.measured for e in evidence.all_effects):
-        print("Values of a reduced scale cannot be compared with published ones, but effects can:")
+        print(
+            "Values of a reduced scale cannot be compared with published values, but effects can:"
+        )
         print_effects(evidence)
     print_others(value_lines(evidence.compared), suite.name)
     print_added_later(selection, evidence.done)
@@ -279,8 +284,8 @@ def _print_causes(cells: Sequence[Json]) -> None:
         )
     if unknown := sum(not cell["same_model"] for cell in odd):
         print(
-            f"for {unknown} of these {len(odd)} cells, the processor's model is not "
-            f"recorded on both sides: {OTHER_MODEL}"
+            f"for {unknown} of these {len(odd)} cells, the results in at least one folder do not "
+            f"record the processor's model: {OTHER_MODEL}"
         )
     if models := sum(only_model(cell["versions"]) for cell in cells):
         print(

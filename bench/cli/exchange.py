@@ -362,13 +362,16 @@ def print_merge(record: Json) -> None:
         )
     for cell in conflicts[:MOST_SHOWN]:
         print(
-            f"conflict: {cell['experiment']} {cell['id']} has different results here "
-            "and in the other folder; the result here is kept"
+            f"conflict: {cell['experiment']} {cell['id']} has different results in this "
+            "results folder and in the merged one; the result in this results folder is kept"
         )
         for name, (here, there) in {**cell["metrics"], **cell["origin"]}.items():
-            print(f"  {plain_text(name)}: here {json.dumps(here)}, there {json.dumps(there)}")
+            print(
+                f"  {plain_text(name)}: {json.dumps(here)} in this results folder, "
+                f"{json.dumps(there)} in the merged one"
+            )
         if cell["arrays"]:
             print(f"  arrays that differ: {', '.join(map(ascii, cell['arrays']))}")
     left = max(len(busy) - MOST_SHOWN, 0) + max(len(conflicts) - MOST_SHOWN, 0)
     if left:
-        print(f"... and {left} more (--json lists all)")
+        print(f"... and {counted(left, 'more cell')} (--json lists all)")

@@ -214,7 +214,7 @@ def print_failures(failures: Sequence[dict[str, Any]]) -> None:
         log = f" ({places[0]})" if places else ""
         print(f"  {cells} failed: {plain_text(f'{reason}: {message}{log}')}")
     if left_out := sum(map(len, [*alike.values()][MOST_FAILURES:])):
-        print(f"  ... and {left_out} more")
+        print(f"  ... and {left_out} more failed")
     for reason in dict.fromkeys(failure["reason"] for failure in failures):
         if reason in REASONS:
             print(f"  {reason}: {REASONS[reason]}")

@@ -30,7 +30,8 @@ def questions(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="Question to answer in full, such as dcl-small-batch; default: all, in short."
+            help="Question to answer in full, such as dcl-small-batch; default: all questions, "
+            "in short."
         ),
     ] = None,
     as_json: AsJson = False,

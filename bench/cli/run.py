@@ -56,7 +56,8 @@ ProfileName = Annotated[
     str | None,
     typer.Option(
         "--profile",
-        help="For slurm: the name of a profile in ~/.config/bench/profiles.yaml, or a file.",
+        help="For slurm: the name of a profile in ~/.config/bench/profiles.yaml, or the path "
+        "of a file.",
     ),
 ]
 PackOption = Annotated[

@@ -55,7 +55,7 @@ USUAL = ("None", "Resources", "Priority", "Dependency", "JobArrayTaskLimit", "Be
 def status(
     context: typer.Context, suite: SuiteName, scale: AtScale = None, where: Matching = None,
     seeds: SeedList = None, changes: Changes = None,
-    watch: Annotated[bool, typer.Option(help="Repeat until no cell runs and no job waits.")]
+    watch: Annotated[bool, typer.Option(help="Print again until no cell runs and no job waits.")]
     = False, shard: Shard = None, have: Have = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Count cells by state, with reasons of failures, jobs and remaining time."""
@@ -241,7 +241,7 @@ def _print_begun(begun: Sequence[Json], again: str) -> None:
         text = _stopped_text(cell) if cell["state"] == "stopped" else _running_text(cell)
         print(f"  {cell['id']} {plain_text(cell['cell'])}: {text}")
     if len(begun) > MOST_BEGUN:
-        print(f"  ... and {len(begun) - MOST_BEGUN} more (--json lists all)")
+        print(f"  ... and {counted(len(begun) - MOST_BEGUN, 'more cell')} (--json lists all)")
     if stopped := sum(cell["state"] == "stopped" for cell in begun):
         them = "it" if stopped == 1 else "them"
         print(f"  {counted(stopped, 'cell')} stopped: `{again}` continues {them}")
@@ -342,5 +342,7 @@ def print_cancelled(record: Json) -> None:
     verb = "was" if jobs + launchers == 1 else "were"
     print(f"{counted(jobs, 'job')} and {counted(launchers, 'local run')} {verb} asked to stop")
     for name in record["elsewhere"]:
-        print(f"  the process {plain_text(name)} runs on a different machine; stop it there")
+        print(
+            f"  the process {plain_text(name)} runs on a different machine; stop it on that machine"
+        )
     _print_unknown(record["unknown_jobs"])

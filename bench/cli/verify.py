@@ -29,10 +29,10 @@ def verify(
     context: typer.Context, suite: SuiteName, scale: AtScale = None, where: Matching = None,
     seeds: SeedList = None,
     sample: Annotated[
-        int | None, typer.Option(min=1, help="Number of cells, chosen at random; default: all.")
+        int | None, typer.Option(min=1, help="Verify only this many cells, chosen at random.")
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option(min=1, help="Number of workers; default: this process.")
+        int | None, typer.Option(min=1, help="Number of workers; default: compute in this process.")
     ] = None,
     trust: Trust = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
@@ -102,7 +102,7 @@ def print_verified(records: Sequence[Json]) -> None:
         for name, (then, now) in record["versions"].items():
             print(plain_text(f"  {name}: stored {then}, now {now}"))
     if len(other) > MOST_SHOWN:
-        print(f"... and {len(other) - MOST_SHOWN} more (--json lists all)")
+        print(f"... and {counted(len(other) - MOST_SHOWN, 'more cell')} (--json lists all)")
     tables = sum(record["only_metrics"] for record in records)
     note = (
         f" ({tables} from exported tables, for which only the metrics are compared)"

@@ -176,7 +176,7 @@ def part_files(name: str, root: Path, part: Part, learns: Learnt = "boxes") -> P
     )
     where = f"{root / name} has no {part} part"
     raise DataMissing(
-        f"{name}: {where}, which must be the folder {names}; "
+        f"{name}: {where}, which must be stored in the folder {names}; "
         "docs/how-to/detection.md shows the layout."
     )
 

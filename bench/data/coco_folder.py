@@ -72,8 +72,8 @@ def _check_same_categories(
         for key in keys:
             if entry.get(key) != own.get(key):
                 raise DataTorn(
-                    f"{at} has {key} {entry.get(key)!r}, but in the train part it "
-                    f"is {own.get(key)!r}"
+                    f"{at} has {key} {entry.get(key)!r} in this part, but "
+                    f"{own.get(key)!r} in the train part"
                 )
 
 

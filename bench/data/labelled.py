@@ -102,7 +102,9 @@ def with_noise(
             class.
     """
     if not 0 <= eta <= 1 or classes < 2:
-        raise ValueError(f"needs eta in [0, 1] and 2 classes or more, found {eta} and {classes}")
+        raise ValueError(
+            f"label noise needs eta in [0, 1] and at least 2 classes, found {eta} and {classes}"
+        )
     if not bool(((labels_n >= 0) & (labels_n < classes)).all()):
         low, high = int(labels_n.min()), int(labels_n.max())
         raise ValueError(f"labels must be 0 to {classes - 1}, found {low} to {high}")

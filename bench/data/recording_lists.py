@@ -40,7 +40,7 @@ def check_recordings(name: str, root: Path) -> None:
     if not any((folder / mark).exists() for mark in wanted):
         rule = f"needs {KNOWN[name].where}" if name in KNOWN else f"needs {WHERE}"
         raise DataMissing(
-            f"{name}: {folder} has no recordings; it {rule}; see docs/how-to/speech.md."
+            f"{name}: {folder} has no recordings; the folder {rule}; see docs/how-to/speech.md."
         )
 
 

@@ -39,7 +39,7 @@ class Features:
         if shapes != [(n, d), (n,), (m, d), (m,)] or n * m * d == 0:
             raise ValueError(
                 "the features and labels must have shapes (n, D), (n,), (m, D) and (m,), "
-                f"all above 0, found {shapes}"
+                f"with all sizes above 0, found {shapes}"
             )
 
 

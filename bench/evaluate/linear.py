@@ -78,8 +78,8 @@ def linear_top1(
     check_labels(features, classes)
     if (shown is None) != (protocol.shown == "image"):
         raise ValueError(
-            f"the protocol trains on {protocol.shown!r}: the argument `shown` must be "
-            "given, except with 'image'"
+            f"the protocol trains on {protocol.shown!r}: the argument `shown` must be given, but "
+            "must be left out if the protocol trains on 'image'"
         )
     if protocol.optimizer == "lbfgs":
         (scores,) = logistic_scores(

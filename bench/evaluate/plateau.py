@@ -21,7 +21,10 @@ class Plateau:
             ValueError: patience < 1 or drops < 0.
         """
         if patience < 1 or drops < 0:
-            raise ValueError(f"needs patience >= 1 and drops >= 0, found {patience} and {drops}")
+            raise ValueError(
+                "the schedule 'plateau' needs patience >= 1 and drops >= 0, "
+                f"found {patience} and {drops}"
+            )
         self._patience, self._drops = patience, drops
         self._best, self._waited, self._dropped = -math.inf, 0, 0
 

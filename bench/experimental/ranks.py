@@ -318,7 +318,7 @@ def agreed(
         if strongest == GIVE_UP:
             raise fault or CellFailure("a different rank has given up the training")
         if strongest == MAKE_WAY:
-            raise Preempted("the job scheduler warned a rank that its time ends")
+            raise Preempted("the job scheduler warned a rank that the job's time ends soon")
         if strongest == STOP:
             raise Interrupted("a rank was asked to stop")
 

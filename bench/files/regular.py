@@ -157,7 +157,9 @@ def _finite(text: str) -> float:
 
 def _whole(text: str) -> int:
     if len(text) > MOST_DIGITS:
-        raise ValueError(f"a whole number of {len(text)} digits")
+        raise ValueError(
+            f"a whole number has {len(text)} digits, but at most {MOST_DIGITS} are allowed"
+        )
     return int(text)
 
 

@@ -155,7 +155,7 @@ def _check_depth(text: str) -> None:
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
-            raise ValueError(f"nested more than {MAX_DEPTH} levels deep")
+            raise ValueError(f"lists and mappings are nested more than {MAX_DEPTH} levels deep")
 
 
 def yaml_files(folder: Path) -> list[Path]:

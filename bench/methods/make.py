@@ -101,7 +101,9 @@ def _banks(cell: Pretrain, online: Online, images: int) -> nn.ModuleList:
     nearest = cell.K if cell.drawn == "nearest" else 0
     for name, least in (("clusters", cell.clusters), ("K", nearest)):
         if (least or 0) >= images:
-            raise DataFailure(f"{name} {least}: the bank holds {images} images")
+            raise DataFailure(
+                f"{name} is {least}, but must be below {images}, the number of images in the bank"
+            )
     towers = len(online.backbone.towers) if isinstance(online.backbone, Towers) else 1
     assert cell.bank_rate is not None
     uniform = cell.bank_start == "uniform"

@@ -29,7 +29,8 @@ class Tolerance(Record):
     def _leaves_room(self) -> Self:
         if self.tolerance == self.spreads == self.share == 0:
             raise ValueError(
-                "the tolerance may not be 0, because then every measured mean would differ"
+                "the tolerance may not be 0, because every measured mean would then differ from "
+                "the published value"
             )
         return self
 

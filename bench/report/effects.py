@@ -21,12 +21,12 @@ EFFECTS_LEGEND = (
     "states. A measured effect is the difference between two "
     "means over seeds. The minimum detectable effect is the "
     "effect whose 95 % interval would exclude 0 in four of five "
-    f"repetitions. '{Verdict.SAME}': the interval includes the "
-    f"published effect and excludes 0. '{Verdict.SMALLER}' and "
-    f"'{Verdict.LARGER}': the whole interval is smaller or larger "
+    f"repetitions. The verdict '{Verdict.SAME}' means that the interval includes the "
+    f"published effect and excludes 0. The verdicts '{Verdict.SMALLER}' and "
+    f"'{Verdict.LARGER}' mean that the whole interval is smaller or larger "
     "than the published effect, where the direction of "
-    f"the published effect counts as positive. '{Verdict.CANNOT_TELL}': the interval includes 0 "
-    "and the published effect"
+    f"the published effect counts as positive. The verdict '{Verdict.CANNOT_TELL}' means that "
+    "the interval includes 0 and the published effect"
 )
 OTHER_DATA = "On other data"
 LEAST_DECIMALS = 2  # of measured effects

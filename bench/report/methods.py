@@ -30,12 +30,12 @@ PRESETS_HEAD = f"""# Presets and their sources
 [Methods, setting by setting](methods.md) lists and explains all settings of each method.
 
 A preset's table lists the settings that the preset sets itself; all other settings come from the
-preset from which it is derived. The last column names the paper. The released code is the code of
-the paper's authors, or the code that the paper names. An empty entry means that no value is
-recorded; our value may still differ from the paper or the code. If several values are joined by
-*or*, the paper or the code states each of them in some place. `0.08 feature_dim` means 0.08 times
-the setting `feature_dim`. `-` means that the setting has no meaning for the preset. A value in
-**bold** differs from the stated value; the last column gives the reason.
+preset from which it is derived. The last column names the paper whose value is shown. The released
+code is the code of the paper's authors, or the code that the paper names. An empty entry means that
+no value is recorded; our value may still differ from the paper or the code. If several values are
+joined by *or*, the paper or the code states each of them in some place. `0.08 feature_dim` means
+0.08 times the setting `feature_dim`. `-` means that the setting has no meaning for the preset. A
+value in **bold** differs from the stated value; the last column gives the reason.
 
 The facts that EqCo, Dual Temperature, Mutual Information, UniGrad and DCL state are recorded in
 `bench/papers/data`. {NOT_CHECKED}"""
@@ -170,7 +170,8 @@ def _all_departures(rows: Mapping[str, Mapping[str, _Row]]) -> str:
 
 
 def _section(label: str, preset: Preset, rows: Mapping[str, _Row]) -> str:
-    like = [f"All other settings come from [{preset.like}](#{preset.like}).", ""]
+    base = f"the preset [{preset.like}](#{preset.like})"
+    like = [f"All other settings of the preset {label} come from {base}.", ""]
     lines = [
         [f"`{name}`", *row.cells, f"{row.source}. Why: {row.why}" if row.why else row.source]
         for name, row in rows.items()

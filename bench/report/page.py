@@ -35,13 +35,14 @@ ROOM_MEANING = (
     "The trivial baseline is the larger of the accuracies of raw pixels and of the untrained "
     "network. The supervised accuracy is the accuracy of the same network after training with "
     "labels for as many epochs. The headroom is the supervised accuracy minus the trivial "
-    "baseline. All of these accuracies are evaluated by the protocol of the cells. A claim about "
-    "an accuracy is judged only if the headroom exceeds the minimum detectable effect of its check "
-    f"by at least {LEFT:g} points. In addition, the mean of each side of a check must exceed the "
-    "trivial baseline by more than the smallest lead that the seeds of this side can detect, "
-    "unless the claim itself says that a side does not learn. Accuracies during training have no "
-    "trivial baseline and no supervised accuracy if their kNN settings differ from the settings "
-    "of the evaluation."
+    "baseline. The trivial baseline and the supervised accuracy are evaluated by the same protocol "
+    "as the cells of this page. A claim about an accuracy is judged only if the headroom exceeds "
+    f"the minimum detectable effect of its check by at least {LEFT:g} points. A check compares two "
+    "sides. The mean of each side must also exceed the trivial baseline, by more than the smallest "
+    "lead that the seeds of this side can detect. This second condition does not apply if the "
+    "claim itself says that a side does not learn. Accuracies during training have no trivial "
+    "baseline and no supervised accuracy if their kNN settings differ from the settings of the "
+    "evaluation."
 )
 CLAIM_MARKS = {
     ClaimVerdict.HOLDS: "✓",

@@ -191,7 +191,10 @@ def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
         caution=_caution(evidence),
         counts=_counts(evidence, compared),
         counts_of={name: _counts(evidence, rows) for name, rows in rows_of.items()},
-        unfinished={"Failed": failed_cells(evidence), "Missing": missing_cells(evidence)},
+        unfinished={
+            "Failed cells": failed_cells(evidence),
+            "Missing cells": missing_cells(evidence),
+        },
         artifacts=[(a, _tables(evidence, rows_of[a.id])) for a in artifacts],
         compared={name: [row for row in rows if row.measured] for name, rows in rows_of.items()},
         effects=artifact_effects(evidence.effects),
@@ -245,19 +248,33 @@ def failed_cells(evidence: Evidence) -> list[str]:
 
 
 def _listed(evidence: Evidence, cells: Sequence[Cell]) -> list[str]:
-    """Return the settings of cells with their seeds, at most MOST_MISSING of them."""
+    """Return the settings of cells with their seeds, at most MOST_MISSING of them.
+
+    Settings and seeds that all of these cells share are listed once, at the end.
+    """
     telling = telling_settings(evidence.cells) if cells else []
-    seeds: dict[str, list[int]] = {}
+    seeds: dict[tuple[str, ...], list[int]] = {}
     for cell in cells:
         known = {name: cell.settings[name] for name in telling if name in cell.settings}
-        settings_text = ", ".join(f"{name} = {value_text(v)}" for name, v in known.items())
-        seeds.setdefault(settings_text or "all", []).append(cell.seed)
-    lines = [
-        f"{settings_text} (seed{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))})"
-        for settings_text, numbers in seeds.items()
-    ]
-    left = len(lines) - MOST_MISSING
-    return [*lines[:MOST_MISSING], f"and {left} more"] if left > 0 else lines
+        texts = tuple(f"{name} = {value_text(v)}" for name, v in known.items())
+        seeds.setdefault(texts, []).append(cell.seed)
+    several = len(seeds) > 1
+    shared = [t for t in next(iter(seeds), ()) if several and all(t in texts for texts in seeds)]
+    same_seeds = several and len(set(map(tuple, seeds.values()))) == 1
+    lines = []
+    for texts, numbers in seeds.items():
+        settings_text = ", ".join([t for t in texts if t not in shared] or texts) or "all"
+        lines.append(settings_text if same_seeds else f"{settings_text} ({_seeds_text(numbers)})")
+    if len(lines) > MOST_MISSING:
+        lines[MOST_MISSING:] = [f"and {len(lines) - MOST_MISSING} more"]
+    if shared or same_seeds:
+        once = [*shared, *([_seeds_text(next(iter(seeds.values())))] if same_seeds else [])]
+        lines[-1] += f" (each with {', '.join(once)})"
+    return lines
+
+
+def _seeds_text(seeds: Sequence[int]) -> str:
+    return f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
 
 
 def _measured(evidence: Evidence) -> list[Table]:
@@ -506,7 +523,8 @@ def missing_baselines(evidence: Evidence) -> str | None:
     command = f"bench run {evidence.suite.name} --scale {evidence.scale}"
     return (
         f"{planned - done} of the {planned} baseline cells, for trivial baselines and supervised "
-        f"accuracies, are not computed yet: `{command} --where baseline={','.join(BASELINES)}`."
+        f"accuracies, are not computed yet; `{command} --where baseline={','.join(BASELINES)}` "
+        "computes these cells."
     )
 
 

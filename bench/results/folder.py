@@ -417,7 +417,9 @@ def arrays_of(content: bytes) -> dict[str, np.ndarray[Any, Any]]:
         raise ValueError(foreign_text(str(fault))) from fault
     for name, array in arrays.items():
         if array.dtype.kind not in NUMBERS:
-            raise ValueError(f"{foreign_text(name)} is of type {array.dtype}")
+            raise ValueError(
+                f"array {foreign_text(name)} has type {array.dtype}, but must hold numbers"
+            )
     return arrays
 
 

@@ -133,7 +133,7 @@ def unsealed(content: bytes) -> Any:
         return record
     plain = {name: value for name, value in record.items() if name != SEAL}
     if sealed(plain) != content:
-        raise ValueError(f"the record was edited: its {SEAL} does not match")
+        raise ValueError(f"the record was edited: its value of {SEAL} does not match its content")
     return plain
 
 

@@ -49,7 +49,7 @@ class ComparisonBlock(RowsAndCells):
                     "published gain is already an effect"
                 )
             if self.argmax or self.std_over:
-                raise ValueError("baseline: cannot be combined with argmax or std_over")
+                raise ValueError("baseline: this key cannot be combined with argmax or std_over")
         return self
 
     @model_validator(mode="after")

@@ -304,7 +304,8 @@ def check_exclusions(suite: Suite, path: Path) -> None:
     for place, any_point in left_out.items():
         if not any_point:
             raise SuiteError(
-                f"{path}: {place}: this excludes nothing, because no configuration has these values"
+                f"{path}: {place}: this entry excludes nothing, because no configuration has "
+                "its values"
             )
 
 
@@ -433,7 +434,8 @@ def _scale_settings(
     """Return the settings of the shared scale that are no axes, and the scale's own."""
     for name in chosen.fixed.keys() & whole:
         raise SuiteError(
-            f"{path}: {prefix}fixed.{name}: the setting is an axis, so set it under grid or points"
+            f"{path}: {prefix}fixed.{name}: the suite varies this setting, so give its values "
+            "under grid or points, not under fixed"
         )
     at_shared = f"{prefix}like: {chosen.like}: fixed"
     placed = {k: (v, f"{at_shared}.{k}") for k, v in chosen.shared.items() if k not in whole}

@@ -155,8 +155,8 @@ class Figure(DrawnCells, Quantity):
                 )
         if self.draw == "gains" and not self.baseline:
             raise ValueError(
-                "draw: gains needs the key baseline, with the settings of the cells that "
-                "gains are relative to"
+                "draw: gains needs the key baseline, which selects the cells that each gain is "
+                "computed against"
             )
         return self
 

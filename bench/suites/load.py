@@ -111,7 +111,9 @@ class TableEntry(TableBase):
         for name in self.metrics:
             if name not in STANDARD_TITLES:
                 known = choices(name, list(STANDARD_TITLES))
-                raise ValueError(f"metrics: '{name}' has no standard title; give title. {known}")
+                raise ValueError(
+                    f"metrics: '{name}' has no standard title; give the key title. {known}"
+                )
         return self
 
     def tables(self) -> list[MeasuredTable]:
@@ -152,10 +154,13 @@ class SuiteFile(SuiteBase):
             )
         named = "reproduces" if self.reproduces else "claims" if self.claims else None
         if named and self.paper is None:
-            raise ValueError(f"{named}: the suite also needs the key paper, which names the paper")
+            raise ValueError(
+                f"{named}: a suite with this key needs the key paper, which names the paper"
+            )
         if self.paper is not None and named is None:
             raise ValueError(
-                "reproduces: a suite with the key paper must list artifacts here, or have claims"
+                "reproduces: a suite with the key paper must list artifacts under this key, or "
+                "have claims"
             )
         return self
 

@@ -69,7 +69,7 @@ class Times(str):
         name = self.partition(" ")[2]
         other = settings.get(name)
         if isinstance(other, bool) or not isinstance(other, int | float):
-            raise ValueError(f"a value is {self}, and {name} is {other}: expected a number")
+            raise ValueError(f"the value {self} needs a number as {name}, found {other}")
         return float(f"{self.number * other:.12g}")  # 5.12, whatever its last bits
 
 
@@ -248,7 +248,7 @@ def filled(
     """
     method = settings.get("method")
     if method is None:
-        raise ValueError(f"method is missing. Allowed here: {', '.join(known)}")
+        raise ValueError(f"the setting method is missing. Allowed methods: {', '.join(known)}")
     if not isinstance(method, str) or method not in known:
         place = f"{places['method']}: " if places and "method" in places else ""
         more = choices(str(method), list(known), "bench methods")

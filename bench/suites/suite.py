@@ -87,7 +87,8 @@ def _with_both(check: Any) -> Any:
     sides = {key: check[key] for key in SIDES if isinstance(check.get(key), dict)}
     if not sides.keys() - {"where"}:
         raise ValueError(
-            "both: the check has no second side; give `than`, or use `where` without `both`"
+            "both: this key holds settings that both sides of a check share, but this check has "
+            "only one side; give `than`, or use `where` without `both`"
         )
     for key, side in sides.items():
         for name in shared.keys() & side.keys():
@@ -217,7 +218,8 @@ def _only_entry(columns: Any) -> Any:
         return columns
     if len(columns) != 1:
         raise ValueError(
-            f"this key must name one setting, found {len(columns)}; put the others under rows"
+            f"this key must name one setting, found {len(columns)}; name the other settings "
+            "under rows"
         )
     return columns[0]
 

@@ -208,9 +208,9 @@ def _check_baselines(suite: Suite, paper: Paper, path: Path) -> None:
         if comparison.baseline and (comparison.block, repr(comparison.baseline)) not in used:
             key_path = comparison.key_path(f"baseline.{next(iter(comparison.baseline))}")
             raise SuiteError(
-                f"{path}: {key_path}: {comparison.artifact} has no published row with "
-                f"{value_text(comparison.baseline)} whose other settings match a different "
-                "row, so it cannot be a baseline"
+                f"{path}: {key_path}: rows with "
+                f"{value_text(comparison.baseline)} cannot be the baseline, because no published "
+                f"row of {comparison.artifact} differs from such a row only in these settings"
             )
 
 

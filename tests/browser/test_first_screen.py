@@ -25,7 +25,7 @@ OPEN_ALL = "() => document.querySelectorAll('details').forEach((one) => { one.op
 QUESTIONS = {
     "Does DCL help at small batch?": (
         "Yes, on CIFAR-10 at 24x24, small network, 5 epochs",
-        "Published: +4.8 points",
+        "Published effect: +4.8 points",
     ),
     "Does EqCo make SimCLR insensitive to K, the number of negatives?": (
         "Less sensitive, on CIFAR-10 at 24x24, small network, 5 epochs",

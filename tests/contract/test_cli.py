@@ -602,8 +602,8 @@ def test_recordings_are_listed_and_are_no_images(workspace: Workspace) -> None:
         ("imagenet1k", "imagenet1k: the folder sets/imagenet1k does not exist. Put the images "),
         (
             "coco",
-            "coco: sets/coco has no train part, which must be the folder "
-            "train/ with annotations/train.json ",
+            "coco: sets/coco has no train part, which must be stored in the "
+            "folder train/ with annotations/train.json ",
         ),
     ],
 )
@@ -655,7 +655,7 @@ def test_cells_travel(done: Workspace) -> None:
     merged = done.call("merge", "other")
     assert merged.status == 1
     assert merged.out.startswith("0 cells added, 15 identical, 1 in conflict, 0 busy\nconflict: ")
-    assert ", there 0.25\n" in merged.out
+    assert ", 0.25 in the merged one\n" in merged.out
     assert done.call("merge", "other", "--json").json["conflicts"][0]["id"] == file.parent.name
     assert done.call("--results", "other", "import", "x.tar.gz").status == 1
     (done.root / "a.tar").mkdir()

@@ -168,4 +168,4 @@ def test_reasons_of_failures_are_explained_once(
     out = capsys.readouterr().out
     assert out.count("\n") == 12
     assert out.startswith(f"  x and 1 more failed: {reason}: 0\n")
-    assert out.endswith(f"9\n  ... and 4 more\n  {reason}: {told}\n")
+    assert out.endswith(f"9\n  ... and 4 more failed\n  {reason}: {told}\n")

@@ -76,8 +76,8 @@ SEEN = {
         YAML.replace("like: simclr", "like: simclear"),
     ),
     "a parameter that is given": Mistake(
-        f"{AT}.yaml: parameters.epoch: bench passes epoch to the function, so it "
-        "cannot be declared; take it only as an argument",
+        f"{AT}.yaml: parameters.epoch: bench passes its own epoch to the function, so "
+        "the declaration must not contain this name; name it only in the function",
         YAML.replace("follow:", "epoch:"),
     ),
     "a parameter that is a setting": Mistake(

@@ -37,8 +37,8 @@ SEEN = {
         YAML.replace("0.5}", "3}"),
     ),
     "bounds of a text": Mistake(
-        f"{AT}.yaml: parameters.margin: type 'text' cannot have bounds; list the "
-        "allowed values instead",
+        f"{AT}.yaml: parameters.margin: a parameter of type 'text' cannot have "
+        "bounds; list its allowed values under the key values",
         YAML.replace("type: float", "type: text"),
     ),
     "a parameter that is a setting": Mistake(
@@ -47,8 +47,8 @@ SEEN = {
         CODE.replace("margin", "sigma"),
     ),
     "a parameter that is given": Mistake(
-        f"{AT}.yaml: parameters.tau: bench passes tau to the function, so it cannot "
-        "be declared; take it only as an argument",
+        f"{AT}.yaml: parameters.tau: bench passes its own tau to the function, so the "
+        "declaration must not contain this name; name it only in the function",
         YAML.replace("margin", "tau"),
         CODE.replace("margin", "tau"),
     ),
@@ -118,7 +118,8 @@ SEEN = {
         f"{YAML}learned: {{slope_D: {{shape: [dim]}}}}\n",
     ),
     "a parameter that is learned too": Mistake(
-        f"{AT}.yaml: learned.margin: a parameter of the loss has the same name; rename one of them",
+        f"{AT}.yaml: learned.margin: a parameter of the loss already has this name; rename one of "
+        "the two",
         f"{YAML}learned: {{margin: 1}}\n",
     ),
     "a state that nothing makes": Mistake(
@@ -173,7 +174,7 @@ SEEN = {
         YAML.split("  margin")[0] + "  margin: {type: int, default: 2.0}\n",
     ),
     "a name that no argument can have": Mistake(
-        f"{AT}.yaml: parameters.lambda: this name cannot be the name of a function's argument",
+        f"{AT}.yaml: parameters.lambda: an argument of a function cannot have this name",
         YAML.replace("margin", "lambda"),
     ),
     "a first value that is not finite": Mistake(

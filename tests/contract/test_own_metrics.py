@@ -456,9 +456,9 @@ def test_a_mistake_in_a_parameter_is_one_line(workspace: Workspace, name: str) -
 DECLARED: dict[str, tuple[str, dict[str, str]]] = {
     "taken by nobody": ("power.yaml: parameters.factor: power in suites/records/", {
         "exponent: {": "factor: {type: int, default: 1}\n  exponent: {"}),
-    "given": ("power.yaml: parameters.tau: bench passes tau to the "
-            "function, so it cannot be declared; take it only as an "
-            "argument", {
+    "given": ("power.yaml: parameters.tau: bench passes its own tau to the "
+            "function, so the declaration must not contain this name; name it "
+            "only in the function", {
         "exponent: {": "tau: {type: float, default: 1}\n  exponent: {"}),
     "a default out of range": ("power.yaml: parameters.exponent: found 5, expected a number", {
         "default: 2": "default: 5"}),

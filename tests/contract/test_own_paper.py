@@ -65,7 +65,7 @@ def test_a_paper_goes_from_yaml_to_a_page_with_a_verdict_here_and_elsewhere(
     assert "holds" in (reports / "cpc" / "equation-5.md").read_text()
     assert "Reproduction of six papers" in (index := (reports / "index.md").read_text())
     assert "](cpc/equation-5.md)" in index
-    assert "Measured here are toy experiments." in index
+    assert "This report has measurements of toy experiments." in index
     (value,) = bench.published("cpc")["value"]
     assert value == 48.7
 
@@ -208,8 +208,8 @@ MISTAKES = [
     (
         "equations:",
         "tolerances: {table-3: {unit: points, why: x}}\nequations:",
-        "38: tolerances.table-3: the tolerance may not be 0, because then every "
-        "measured mean would differ.",
+        "38: tolerances.table-3: the tolerance may not be 0, because every "
+        "measured mean would then differ from the published value.",
     ),
 ]
 

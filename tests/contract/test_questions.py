@@ -39,7 +39,8 @@ def test_every_disputed_question_is_there() -> None:
 def test_without_a_suite_of_its_claims_nothing_is_said_of_a_question(workspace: Workspace) -> None:
     sentences = workspace.call("questions", "temperature", "--json").json["sentences"]
     reason = "not looked up, because no suite tests this question"
-    assert sentences == [f"{who}: {reason}." for who in ("Published", "By others", "Here")]
+    heads = "Published effect", "Measured by other projects", "Measured here"
+    assert sentences == [f"{head}: {reason}." for head in heads]
 
 
 def test_one_command_says_what_is_known_of_dcl_at_small_batch(workspace: Workspace) -> None:
@@ -47,7 +48,7 @@ def test_one_command_says_what_is_known_of_dcl_at_small_batch(workspace: Workspa
     found = json.loads(workspace.call(*roots, "questions", "dcl-small-batch", "--json").out)
     published, others, here = found["sentences"]
     assert published.startswith(
-        "Published: DCL - InfoNCE at CIFAR-10, batch size 32, kNN accuracy: +4.8 points"
+        "Published effect: DCL - InfoNCE at CIFAR-10, batch size 32, kNN accuracy: +4.8 points"
     )
     rows = {kind: [e for e in found["effects"] if e["kind"] == kind] for kind in ("others", "here")}
     claimed = [e["effect"] for e in rows["others"] if e["says"] == "yes"]
@@ -70,7 +71,7 @@ def test_one_command_says_what_is_known_of_dcl_at_small_batch(workspace: Workspa
 
 def test_without_results_the_answer_names_the_command(workspace: Workspace) -> None:
     answer = workspace.call("--suites", str(SUITES), "questions", "dclw-weights")
-    assert "Here: not measured; `bench run dcl-table-2 --scale cifar`" in answer.out
+    assert "Measured here: nothing; `bench run dcl-table-2 --scale cifar`" in answer.out
     assert "6 effects not as claimed (-2.7 to -0.6)" in " ".join(answer.out.split())
 
 
@@ -148,8 +149,8 @@ def test_the_overview_has_the_leading_effects_of_each_question_in_a_line() -> No
     found = Findings(question, rows)
     assert [row.effect for row in found.leading] == [4.8, 6.3, 0.7]
     assert found.short == (
-        "Published: +4.8 points. By others: +6.3 (1 of 1 effect as claimed). "
-        "Here: +0.70 [-0.10, 1.50] points."
+        "Published effect: +4.8 points. Measured by other projects: +6.3 (1 of 1 effect as "
+        "claimed). Measured here: +0.70 [-0.10, 1.50] points."
     )
     canvas = draw_overview([found, Findings(question, [])])
     assert canvas is not None
@@ -157,7 +158,9 @@ def test_the_overview_has_the_leading_effects_of_each_question_in_a_line() -> No
     assert [label.get_text() for label in ax.get_yticklabels()] == ["Does DCL help at small batch?"]
     bars = [bar.lines[0] for bar in ax.containers if isinstance(bar, ErrorbarContainer)]
     assert [float(np.asarray(bar.get_xdata())[0]) for bar in bars] == [4.8, 6.3, 0.7]
-    nothing = "Published: no number. By others: not measured. Here: not measured."
+    nothing = (
+        "Published effect: no number. Measured by other projects: nothing. Measured here: nothing."
+    )
     assert Findings(question, []).short == nothing
     assert draw_overview([Findings(question, [])]) is None
 
@@ -202,5 +205,5 @@ def test_beside_a_number_on_another_metric_stands_the_published_one_of_the_same_
         for what, effect in (("another comparison", 9.9), (first, 2.2))
     ]
     ours = EffectRow(HERE, "s", claim, first, "digits", "linear on warped images", "points", -1.0)
-    assert "Published: +2.2 points." in Findings(question, [*rows, ours]).short
-    assert "Published: +9.9 points." in Findings(question, [*rows[:1], ours]).short
+    assert "Published effect: +2.2 points." in Findings(question, [*rows, ours]).short
+    assert "Published effect: +9.9 points." in Findings(question, [*rows[:1], ours]).short

@@ -110,7 +110,7 @@ def test_many_begun_cells_are_cut(begun: Workspace, monkeypatch: pytest.MonkeyPa
     lines = begun.call("status", "digits").out.splitlines()
     assert len(lines) == 5
     assert lines[3:] == [
-        "  ... and 2 more (--json lists all)",
+        "  ... and 2 more cells (--json lists all)",
         "  3 cells stopped: `bench run digits --scale tiny` continues them",
     ]
 

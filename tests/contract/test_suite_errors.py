@@ -188,8 +188,9 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "both sides of one": (
         small({"claims.toy-mi-steady.0.both": {"K": 8}}),
-        "suites/small.yaml: claims.toy-mi-steady.0: both: the check has no second "
-        "side; give `than`, or use `where` without `both`.\n",
+        "suites/small.yaml: claims.toy-mi-steady.0: both: this key holds settings that "
+        "both sides of a check share, but this check has only one side; "
+        "give `than`, or use `where` without `both`.\n",
     ),
     "a setting of both sides and of one": (
         small({"claims.toy-mi-steady": [EQUAL | {"both": {"loss": "eqco"}}]}),
@@ -220,11 +221,12 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     "a table with columns by two settings": (
         small({"compare.0.layout.columns": ["mi_true", "K"]}),
         "suites/small.yaml: compare.0.layout.columns: this key must name one "
-        "setting, found 2; put the others under rows.\n",
+        "setting, found 2; name the other settings under rows.\n",
     ),
     "a table of metrics that have no title": (
         small({"tables": [{"metrics": ["mi_lower_bound"], "rows": ["K"]}]}),
-        "suites/small.yaml: tables.0: metrics: 'mi_lower_bound' has no standard title; give title.",
+        "suites/small.yaml: tables.0: metrics: 'mi_lower_bound' has no standard title; give "
+        "the key title.",
     ),
     "missing setting": (
         small({"fixed.lr": REMOVED}),
@@ -243,8 +245,8 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "artifacts without a paper": (
         small({"paper": REMOVED}),
-        "suites/small.yaml: reproduces: the suite also needs the key paper, which "
-        "names the paper.\n",
+        "suites/small.yaml: reproduces: a suite with this key needs the key "
+        "paper, which names the paper.\n",
     ),
     "unknown experiment": (
         small({"experiment": "gausian-mi"}),
@@ -273,8 +275,8 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "a scale that fixes an axis": (
         small({"scales.tiny.fixed": {"K": 4}}),
-        "suites/small.yaml: scales.tiny.fixed.K: the setting is an axis, so set it "
-        "under grid or points\n",
+        "suites/small.yaml: scales.tiny.fixed.K: the suite varies this setting, so give "
+        "its values under grid or points, not under fixed\n",
     ),
     "a scale with half of a coupled axis": (
         small({"scales.tiny.grid": {"loss": ["eqco"]}}),
@@ -287,8 +289,8 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "nothing excluded": (
         small({"exclude": [{"K": 8, "mi_true": 2}, {"K": True, "loss": "eqco"}]}),
-        "suites/small.yaml: exclude.1: this excludes nothing, because no "
-        "configuration has these values\n",
+        "suites/small.yaml: exclude.1: this entry excludes nothing, because no "
+        "configuration has its values\n",
     ),
     "an empty exclusion": (
         small({"exclude": [{}]}),

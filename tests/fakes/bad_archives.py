@@ -198,7 +198,7 @@ REFUSED: dict[str, tuple[Callable[[Members], Members], str]] = {
     ),
     "not-numpy": (
         put("arrays.npz", npz(pickle.dumps(Harm()))),
-        f"{HOME}/arrays.npz: the file cannot be read (a is of type |S",
+        f"{HOME}/arrays.npz: the file cannot be read (array a has type |S",
     ),
     "npz-claims-much": (
         put("arrays.npz", npz(HUGE)),

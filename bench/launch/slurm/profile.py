@@ -56,7 +56,7 @@ class Profile(Record):
             ValueError: `pack` is auto.
         """
         if self.pack == "auto":
-            raise ValueError("pack 'auto' was not looked up")
+            raise ValueError("pack 'auto' was not replaced by a number of workers")
         return self.pack
 
     @property

@@ -644,5 +644,5 @@ def test_a_seed_counts_once() -> None:
         {"check": "exceeds", "metric": "m"} | {"where": EQCO, "than": INFONCE}, 2
     )
     done = [(cell, Finished({"m": 1.0}, {})) for cell in cells]
-    with pytest.raises(ValueError, match=r"^two cells of seed 0 in one group: "):
+    with pytest.raises(ValueError, match=r"^a group of cells has two cells with seed 0; "):
         judge_claims(suite, "paper", cells + cells, done, load_paper("eqco"))

@@ -52,8 +52,8 @@ def test_a_tolerance_of_zero_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PublishedError) as error:
         read_tolerances(path)
     assert str(error.value) == (
-        f"{path}: metrics.m: the tolerance may not be 0, because then every "
-        "measured mean would differ."
+        f"{path}: metrics.m: the tolerance may not be 0, because every "
+        "measured mean would then differ from the published value."
     )
 
 

@@ -282,7 +282,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         {"linear": "mocco"},
         "linear 'mocco' is unknown. Did you mean 'moco'? Allowed here: ",
     ),
-    "no method": ({"method": None}, "method is missing. Allowed here: "),
+    "no method": ({"method": None}, "the setting method is missing. Allowed methods: "),
     "no loss": (
         {"loss": "dcll"},
         "loss 'dcll' is unknown. Did you mean 'dcl'? Allowed here: ",

@@ -108,8 +108,8 @@ def test_a_folder_that_is_not_there_says_what_is_expected(tmp_path: Path) -> Non
         with pytest.raises(DataMissing) as told:
             look("mine", tmp_path)
         assert str(told.value) == (
-            f"mine: {tmp_path / 'mine'} has no train part, which must be the folder "
-            "train/ with annotations/train.json or train2017/ with "
+            f"mine: {tmp_path / 'mine'} has no train part, which must be stored in the "
+            "folder train/ with annotations/train.json or train2017/ with "
             "annotations/train2017.json; docs/how-to/detection.md shows the layout."
         )
     check_boxed(SHAPES, tmp_path)  # are drawn
@@ -381,12 +381,12 @@ CATEGORIES: list[tuple[Change, str]] = [
     (lambda t: [t["categories"].pop(), [i.update(neg_category_ids=[]) for i in t["images"]]],
      "categories: the category with id 4 (ant) of the train part is missing"),
     (lambda t: t["categories"][1].update(name="bee"),
-     "categories[1]: id 4 has name 'bee', but in the train part it is 'ant'"),
+     "categories[1]: id 4 has name 'bee' in this part, but 'ant' in the train part"),
     (lambda t: t["categories"][0].update(frequency="c"),
-     "categories[0]: id 20 has frequency 'c', but in the train part it is 'f'"),
+     "categories[0]: id 20 has frequency 'c' in this part, but 'f' in the train part"),
     (lambda t: [entry.pop("frequency") for entry in t["categories"]]
      + [entry.pop(key) for entry in t["images"] for key in LISTS],
-     "categories[0]: id 20 has frequency None, but in the train part it is 'f'"),
+     "categories[0]: id 20 has frequency None in this part, but 'f' in the train part"),
 ]  # fmt: skip
 
 

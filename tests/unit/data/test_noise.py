@@ -59,8 +59,8 @@ def test_labels_without_noise_are_the_labels() -> None:
 @pytest.mark.parametrize(
     ("wrong", "text"),
     [
-        ({"eta": 1.5}, "needs eta in [0, 1] and 2 classes or more, found 1.5 and 10"),
-        ({"classes": 1}, "needs eta in [0, 1] and 2 classes or more, found 0.4 and 1"),
+        ({"eta": 1.5}, "label noise needs eta in [0, 1] and at least 2 classes, found 1.5 and 10"),
+        ({"classes": 1}, "label noise needs eta in [0, 1] and at least 2 classes, found 0.4 and 1"),
         ({"classes": 9}, "labels must be 0 to 8, found 0 to 9"),
     ],
 )

@@ -338,7 +338,8 @@ def test_hidden_files_and_folders_are_no_recordings(mine: Path) -> None:
 def test_a_missing_folder_says_what_is_expected(tmp_path: Path) -> None:
     where = "recordings.csv, or train/<word>/*.wav and test/<word>/*.wav (or .flac)"
     text = (
-        f"mine: {tmp_path / 'mine'} has no recordings; it needs {where}; see docs/how-to/speech.md."
+        f"mine: {tmp_path / 'mine'} has no recordings; the folder needs {where}; "
+        "see docs/how-to/speech.md."
     )
     with pytest.raises(BenchError, match=f"^{re.escape(text)}$"):
         load(tmp_path / "mine")

@@ -176,7 +176,7 @@ def test_classes_that_are_missing_are_told(tmp_path: Path) -> None:
     write_imagenet(tmp_path / "imagenet1k", listed())
     (tmp_path / "imagenet1k/val" / listed()[3] / f"{listed()[3]}_1.JPEG").unlink()
     (tmp_path / "imagenet1k/val" / listed()[3]).rmdir()
-    form = "It must hold all classes as train/<wnid>/*.JPEG and val/<wnid>/*.JPEG."
+    form = "Store all classes as train/<wnid>/*.JPEG and val/<wnid>/*.JPEG."
     faults = [("imagenet1k", "train", "100 of the 1000"), ("imagenet100", "val", "99 of the 100")]
     for name, part, count in faults:
         told = f"{tmp_path}/imagenet1k/{part}: the folder has {count} classes of {name}. {form}"

@@ -44,6 +44,7 @@ def test_before_its_first_value() -> None:
 
 @pytest.mark.parametrize(("patience", "drops"), [(0, 1), (1, -1)])
 def test_out_of_its_domain(patience: int, drops: int) -> None:
-    text = f"needs patience >= 1 and drops >= 0, found {patience} and {drops}"
+    needs = "the schedule 'plateau' needs patience >= 1 and drops >= 0"
+    text = f"{needs}, found {patience} and {drops}"
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
         Plateau(patience=patience, drops=drops)

@@ -377,7 +377,7 @@ def test_the_suite_runs_to_its_page(workspace: Workspace) -> None:
     )
     assert (
         "bench: these cells cannot be computed yet: coco: sets/coco has no train "
-        "part, which must be the folder train/" in plan.err
+        "part, which must be stored in the folder train/" in plan.err
     )
     done = workspace.call("run", name, "--scale", "smoke", "--executor", "inline")
     assert done.status == 0, done.err

@@ -197,7 +197,7 @@ def test_too_few_labels_end_a_cell_in_one_line() -> None:
         (
             {"gumbel_end": 3.0},
             "gumbel_end may not be above gumbel_start, because the temperature falls "
-            "from one to the other",
+            "from gumbel_start to gumbel_end",
         ),
         ({"recordings": "../away"}, "recordings"),
     ],

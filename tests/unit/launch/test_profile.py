@@ -61,7 +61,7 @@ def test_workers_and_nodes(settings: Any, workers: int | None, nodes: int | None
 
 
 def test_how_many_share_a_gpu_is_looked_up_before_it_is_asked() -> None:
-    with pytest.raises(ValueError, match="pack 'auto' was not looked up"):
+    with pytest.raises(ValueError, match="pack 'auto' was not replaced by a number"):
         _ = Profile(pack="auto").workers
 
 

@@ -129,9 +129,10 @@ def test_a_partial_grid_says_so_at_the_top(site: Path) -> None:
         text = (site / "mutual-information-figure-6" / "paper" / page).read_text()
         head = text[: text.index("Two-spiral toy")]
         assert "60 of 80 cells done." in head
-        assert "Missing: eta = 0, source = bank" in head
+        assert "Missing cells: eta = 0, source = bank; eta = 0, source = batch; " in head
+        assert "; and 12 more (each with seed 99)." in head
     whole = (site / "eqco-table-9" / "paper" / "index.html").read_text()
-    assert "Missing:" not in whole
+    assert "Missing cells:" not in whole
 
 
 def test_an_artifacts_page_counts_its_own_values(tmp_path: Path) -> None:

@@ -100,7 +100,8 @@ def test_exchanged_folders_and_summaries_are_no_evidence(tmp_path: Path) -> None
         other.rename(one)
         (tmp_path / "x" / "kept").rename(other)
     assert Results(tmp_path).finished(cells) == []
-    assert damage_of(CellFolder(a)) == f"{a}/digests.json: this record belongs to folder '{b.name}'"
+    told = f"{a}/digests.json: these digests belong to folder '{b.name}'"
+    assert damage_of(CellFolder(a)) == told
 
 
 @pytest.mark.parametrize("name", ["history.jsonl", "arrays.npz", "cell.json"])

@@ -161,8 +161,8 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a baseline that no printed row has": (
         TABLE_9 | {"baseline": {"loss": "infonc", "alpha": None}},
-        ".baseline.loss: table-9 has no published row with loss = infonc, alpha = null whose other "
-        "settings match a different row, so it cannot be a baseline",
+        ".baseline.loss: rows with loss = infonc, alpha = null cannot be the baseline, because no "
+        "published row of table-9 differs from such a row only in these settings",
     ),
     "a baseline of what is a gain already": (
         TABLE_9 | {"gain_over": {"K": 8}, "cases": [{"baseline": {"loss": "infonce"}}]},
@@ -171,7 +171,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a baseline of a reduction": (
         TABLE_9 | {"argmax": "K", "baseline": {"loss": "infonce"}},
-        ": baseline: cannot be combined with argmax or std_over.",
+        ": baseline: this key cannot be combined with argmax or std_over.",
     ),
 }
 
