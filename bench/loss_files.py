@@ -288,7 +288,7 @@ def _check_names(
             if name in given:
                 raise SuiteError(
                     f"{place}: bench passes its own {name} to the function, so the "
-                    "declaration must not contain this name; name it only in the function"
+                    "YAML file must not declare this name; name it only in the function"
                 )
             if name in declared.parameters and key == "learned":
                 raise SuiteError(

@@ -207,7 +207,7 @@ def data_words(settings: dict[str, Any]) -> str | None:
     words += f" at {size}x{size}" if size else ""
     words = f"{words}, {NETWORKS.get(network, network)}{_kind(network)}" if network else words
     boxed = settings.get("detect_dataset")
-    return f"{words_of(boxed)} after {words}" if boxed else words
+    return f"{words_of(boxed)} after pretraining on {words}" if boxed else words
 
 
 def _kind(network: str) -> str:

@@ -77,7 +77,7 @@ SEEN = {
     ),
     "a parameter that is given": Mistake(
         f"{AT}.yaml: parameters.epoch: bench passes its own epoch to the function, so "
-        "the declaration must not contain this name; name it only in the function",
+        "the YAML file must not declare this name; name it only in the function",
         YAML.replace("follow:", "epoch:"),
     ),
     "a parameter that is a setting": Mistake(

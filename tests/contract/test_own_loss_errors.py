@@ -48,7 +48,7 @@ SEEN = {
     ),
     "a parameter that is given": Mistake(
         f"{AT}.yaml: parameters.tau: bench passes its own tau to the function, so the "
-        "declaration must not contain this name; name it only in the function",
+        "YAML file must not declare this name; name it only in the function",
         YAML.replace("margin", "tau"),
         CODE.replace("margin", "tau"),
     ),

@@ -457,7 +457,7 @@ DECLARED: dict[str, tuple[str, dict[str, str]]] = {
     "taken by nobody": ("power.yaml: parameters.factor: power in suites/records/", {
         "exponent: {": "factor: {type: int, default: 1}\n  exponent: {"}),
     "given": ("power.yaml: parameters.tau: bench passes its own tau to the "
-            "function, so the declaration must not contain this name; name it "
+            "function, so the YAML file must not declare this name; name it "
             "only in the function", {
         "exponent: {": "tau: {type: float, default: 1}\n  exponent: {"}),
     "a default out of range": ("power.yaml: parameters.exponent: found 5, expected a number", {

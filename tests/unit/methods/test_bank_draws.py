@@ -27,6 +27,9 @@ from bench.methods.bank_draws import (
     ranked,
     same_cluster,
 )
+from bench.methods.bank_negatives import BankNegatives
+from bench.methods.negatives import Anchor
+from tests.fakes.cells import small_cell
 
 n, D, N = 30, 5, 4
 OWN = torch.tensor([7, 0, 29, 12])
@@ -167,6 +170,26 @@ def test_a_cave_never_holds_the_cluster(clusterings: int) -> None:
     ]
     assert all(0 < len(left) < 10 for left in cave)
     assert_uniform(draw_between(near, 2, 3000, which(1), banned_Nm=banned), cave)
+
+
+@pytest.mark.parametrize("method", ["ball", "ring", "cave"])
+def test_each_method_draws_from_its_own_set(method: str) -> None:
+    """BALL from the ball, RING without its hole, CAVE without the query's clusters (Sec. 4)."""
+    cell = small_cell(method, K=1300, ball_share=0.4, centre="view")
+    cell = cell.model_copy(update={"inner_share": 0.1})
+    made, query = bank(), units(2, N).float()
+    near = ranked(made.entries, query, OWN, count(0.4, n)).tolist()
+    hole, unions = count(0.1, n), [union(made, own) for own in OWN.tolist()]
+    allowed = {
+        "ball": [set(row) for row in near],
+        "ring": [set(row[hole:]) for row in near],
+        "cave": [set(row) - own for row, own in zip(near, unions, strict=True)],
+    }[method]
+    anchor = Anchor(query, query, None, which(), rows_N=OWN, bank=made)
+    chosen = BankNegatives(cell).similarities(anchor).neg_NK
+    scores = query @ made.entries.T
+    drawn = (chosen[:, :, None] - scores[:, None, :]).abs().argmin(dim=2)
+    assert_uniform(drawn, allowed)
 
 
 def test_a_cave_with_nothing_left_is_the_ball() -> None:

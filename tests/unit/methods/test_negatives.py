@@ -88,6 +88,17 @@ def test_a_queue_is_first_in_first_out_for_any_batch_size() -> None:
             assert torch.equal(mine, theirs)
 
 
+@pytest.mark.parametrize("begins", ["empty", "full"])
+def test_keys_by_age_are_oldest_first(begins: str) -> None:
+    memory = Memory(5, D, start=None if begins == "empty" else draw())
+    fed = [] if begins == "empty" else list(memory.by_age())
+    for key, size in enumerate((2, 2, 1, 3)):
+        keys = units(key, size)
+        memory.remember(keys, which())
+        fed += list(keys)
+        assert torch.equal(memory.by_age(), torch.stack(fed[-5:]))
+
+
 def test_a_queue_smaller_than_the_batch_keeps_random_keys_of_it() -> None:
     """EqCo, Sec. 2.3: the bank holds K random keys drawn from the previous batch."""
     seen = set()

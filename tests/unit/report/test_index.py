@@ -86,7 +86,7 @@ def test_a_scale_is_named_by_its_data() -> None:
     assert words == "256 images of digits at 16x16, small network, 1 epoch"
     boxed = SUITES / "eqco-table-8.yaml"
     words = scale_words(expand(load_suite(boxed), "cpu", boxed), published=False)
-    assert words == "drawn shapes after digits at 16x16, small network, 20 epochs"
+    assert words == "drawn shapes after pretraining on digits at 16x16, small network, 20 epochs"
     toy = SUITES / "eqco-table-9.yaml"
     assert scale_words(expand(load_suite(toy), "smoke", toy), published=False) == "reduced protocol"
 

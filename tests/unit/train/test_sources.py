@@ -20,9 +20,23 @@ from bench.errors import DataFailure, Interrupted
 from bench.results.folder import CellFolder
 from bench.train.batches import Batches
 from bench.train.loop import Training, train
-from bench.train.sources import ImageSource, InMemory, chosen_rows, chosen_split, open_source
+from bench.train.sources import (
+    ImageSource,
+    InMemory,
+    at_size,
+    chosen_rows,
+    chosen_split,
+    open_source,
+)
 from tests.fakes.cells import small_cell, training_of, weights
 from tests.fakes.torchvision_views import one_view
+
+
+def test_images_are_resized_only_to_another_size() -> None:
+    images = torch.rand(2, 3, 8, 8, generator=torch.Generator().manual_seed(0))
+    assert at_size(images, 8) is images
+    expected = functional.resize(images, [4, 4], antialias=True).clamp(0, 1)
+    assert_close(at_size(images, 4), expected)
 
 
 def test_an_epoch_shows_every_image_once() -> None:
