@@ -21,8 +21,9 @@ def measured(workspace: Workspace) -> Workspace:
 
 
 TEXT = (
-    "  the InfoNCE estimate varies with K, the EqCo estimate (alpha = 512) hardly\n"
-    "  does; the difference is largest at large true MI (8, 10) (App. C, Table 9)\n"
+    "  the InfoNCE estimate of mutual information (MI) varies with K, but the EqCo\n"
+    "  estimate (alpha = 512) hardly does; the difference is largest at large true MI\n"
+    "  (8, 10) (App. C, Table 9)\n"
 )
 
 

@@ -134,7 +134,7 @@ def test_one_suite_is_described_whole(two: Workspace) -> None:
     for part in (
         "small: A small grid of gaussian-mi\n  eqco: table-9\n",
         "scale tiny, the default (reduced): seconds; 3 of 16 cells done\n    loss: infonce, eqco\n",
-        "claim toy-mi-steady: the InfoNCE estimate varies with K",
+        "claim toy-mi-steady: the InfoNCE estimate of mutual information (MI)",
         "assumed tau = 1: plain\n",
         "Next: `bench plan small --scale tiny`\n",
     ):
