@@ -284,7 +284,7 @@ def _check_names(
         for name in getattr(declared, key):
             place = f"{path}: {key}.{name}"
             if not name.isidentifier() or keyword.iskeyword(name):
-                raise SuiteError(f"{place}: an argument of a function cannot have this name")
+                raise SuiteError(f"{place}: '{name}' cannot be the name of a function's argument")
             if name in given:
                 raise SuiteError(
                     f"{place}: bench passes its own {name} to the function, so the "

@@ -368,7 +368,7 @@ def print_merge(record: Json) -> None:
         for name, (here, there) in {**cell["metrics"], **cell["origin"]}.items():
             print(
                 f"  {plain_text(name)}: {json.dumps(here)} in this results folder, "
-                f"{json.dumps(there)} in the merged one"
+                f"{json.dumps(there)} in the folder to merge"
             )
         if cell["arrays"]:
             print(f"  arrays that differ: {', '.join(map(ascii, cell['arrays']))}")

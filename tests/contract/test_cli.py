@@ -655,7 +655,7 @@ def test_cells_travel(done: Workspace) -> None:
     merged = done.call("merge", "other")
     assert merged.status == 1
     assert merged.out.startswith("0 cells added, 15 identical, 1 in conflict, 0 busy\nconflict: ")
-    assert ", 0.25 in the merged one\n" in merged.out
+    assert ", 0.25 in the folder to merge\n" in merged.out
     assert done.call("merge", "other", "--json").json["conflicts"][0]["id"] == file.parent.name
     assert done.call("--results", "other", "import", "x.tar.gz").status == 1
     (done.root / "a.tar").mkdir()

@@ -174,7 +174,7 @@ SEEN = {
         YAML.split("  margin")[0] + "  margin: {type: int, default: 2.0}\n",
     ),
     "a name that no argument can have": Mistake(
-        f"{AT}.yaml: parameters.lambda: an argument of a function cannot have this name",
+        f"{AT}.yaml: parameters.lambda: 'lambda' cannot be the name of a function's argument",
         YAML.replace("margin", "lambda"),
     ),
     "a first value that is not finite": Mistake(
