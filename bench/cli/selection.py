@@ -188,8 +188,8 @@ def choose(
         cells = expand(suite, chosen, path, seeds=seeds, where=where, changes=changes)
     with collected(faults):
         paper = check_suite(suite, path)
+    tell_invalid_files(path.parent, but=faults)
     raise_all(faults, SuiteError)
-    tell_invalid_files(path.parent)
     if not where and not changes:  # some of the cells, or others, say nothing of the scale
         check_scale(suite, chosen, cells, paper)
     check_found(suite, path, {} if changes else {chosen: cells}, narrowed=bool(where))
@@ -299,10 +299,17 @@ def _with_one_seed(suite: Suite, scale: str, path: Path) -> list[Cell]:
     return expand(suite, scale, path, seeds=(suite.scales[scale].seeds or suite.seeds)[:1])
 
 
-def tell_invalid_files(suites: Path) -> None:
-    """Report the invalid objectives, methods and metrics next to suites, which no suite can use."""
-    for fault in invalid_files(suites):
-        tell_once(f"this file is left out: {fault}")
+def tell_invalid_files(suites: Path, *, but: Iterable[BenchError] = ()) -> None:
+    """Report the invalid objectives, methods and metrics next to suites, which no suite can use.
+
+    Args:
+        suites: the folder of the suites.
+        but: errors of the suite. If one of them is about an invalid file, nothing is reported.
+    """
+    texts = [str(fault) for fault in invalid_files(suites)]
+    if not {str(fault) for fault in but}.intersection(texts):
+        for text in texts:
+            tell_once(f"this file is left out: {text}")
 
 
 def of_sound_suites(

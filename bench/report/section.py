@@ -191,10 +191,7 @@ def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
         caution=_caution(evidence),
         counts=_counts(evidence, compared),
         counts_of={name: _counts(evidence, rows) for name, rows in rows_of.items()},
-        unfinished={
-            "Failed cells": failed_cells(evidence),
-            "Missing cells": missing_cells(evidence),
-        },
+        unfinished={"Failed": failed_cells(evidence), "Missing": missing_cells(evidence)},
         artifacts=[(a, _tables(evidence, rows_of[a.id])) for a in artifacts],
         compared={name: [row for row in rows if row.measured] for name, rows in rows_of.items()},
         effects=artifact_effects(evidence.effects),

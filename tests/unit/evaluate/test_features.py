@@ -128,7 +128,7 @@ def test_an_unknown_normalisation() -> None:
 def test_shapes_that_do_not_agree(shapes: list[tuple[int, ...]]) -> None:
     said = (
         "the features and labels must have shapes (n, D), (n,), (m, D) and (m,), "
-        f"all above 0, found {shapes}"
+        f"with all sizes above 0, found {shapes}"
     )
     with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
         Features(*[torch.zeros(shape) for shape in shapes])

@@ -139,8 +139,8 @@ def test_code_and_choices_of_ours_never_stand_as_the_papers() -> None:
         ("gamma", "not stated; arXiv:2105.04906, Sec. 4.1"),
         (
             "uniform_epochs",
-            "mutual-information, App. C.2 (ImageNet): 10 epochs of IR first; "
-            "not stated for CIFAR-10",
+            "mutual-information, App. C.2 (ImageNet): training starts with 10 epochs of IR; "
+            "a start with IR is not stated for CIFAR-10",
         ),
     }
 
