@@ -47,10 +47,7 @@ def compare(
     ] = None,
     effects: Annotated[
         bool,
-        typer.Option(
-            "--effects",
-            help="Compare published and measured differences between rows, at any scale.",
-        ),
+        typer.Option("--effects", help="Compare published and measured differences, at any scale."),
     ] = False,
     scale: AtScale = None, where: Matching = None, seeds: SeedList = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
