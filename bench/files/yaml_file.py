@@ -84,6 +84,13 @@ Loader.add_implicit_resolver(_TAG + "bool", _FORMS["bool"], list("tTfF"))
 Loader.add_implicit_resolver(_TAG + "int", _FORMS["int"], list("-+0123456789"))
 Loader.add_implicit_resolver(_TAG + "float", _FORMS["float"], list("-+.0123456789"))
 
+_WAYS_OUT = {
+    "mapping values are not": "put text that contains ': ' in quotation marks",
+    "found character": "indent with spaces, not tabs; quote text that starts with this character",
+    "did not find expected key": "check indentation and quotation marks here and above",
+}
+"""Advice by the start of the YAML reader's message."""
+
 
 def load_yaml(path: Path, error: type[BenchError], loader: Any = Loader) -> Any:
     """Return the plain data of a YAML file.
@@ -170,6 +177,8 @@ def yaml_files(folder: Path) -> list[Path]:
 def _one_line(fault: yaml.YAMLError) -> str:
     mark = getattr(fault, "problem_mark", None)
     problem = getattr(fault, "problem", None) or " ".join(str(fault).split())
+    ways = [f"; {way}" for cause, way in _WAYS_OUT.items() if problem.startswith(cause)]
+    problem += "".join(ways)
     return f"line {mark.line + 1}, column {mark.column + 1}: {problem}" if mark else problem
 
 

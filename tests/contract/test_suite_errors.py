@@ -512,6 +512,22 @@ def test_a_file_that_is_not_utf8(workspace: Workspace) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("line", "place", "advice"),
+    [
+        ("title: Table 3: K", "column 15", "put text that contains ': ' in quotation marks"),
+        ("\ttitle: K", "column 1", "indent with spaces, not tabs; quote text that starts with "),
+        ('title: "K" x', "column 12", "check indentation and quotation marks here and above"),
+    ],
+)
+def test_a_file_that_is_no_yaml_is_advised(
+    workspace: Workspace, line: str, place: str, advice: str
+) -> None:
+    workspace.suite(SUITE).write_text(f"{line}\nid: K\n")
+    answer = workspace.call("plan", "small")
+    assert (answer.status, place in answer.err, advice in answer.err) == (2, True, True), answer.err
+
+
 def test_a_file_that_is_missing(workspace: Workspace) -> None:
     answer = workspace.call("plan", "elsewhere/x.yaml")
     assert (answer.status, answer.err) == (
