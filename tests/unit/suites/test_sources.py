@@ -133,10 +133,18 @@ def test_code_and_choices_of_ours_never_stand_as_the_papers() -> None:
         if coordinate.stated == {"paper": coordinate.value} and coordinate.why is None
         if coordinate.source.startswith(words[4:]) or any(w in coordinate.source for w in words[:4])
     ]
+    byols = (
+        "not stated in UniGrad's paper; we use the value of BYOL's paper "
+        "(arXiv:2006.07733, Sec. 3.2)"
+    )
     assert {(name, source) for _, name, source in found} == {
-        ("predictor_layers", "arXiv:2006.07733, Sec. 3.2; not stated in unigrad"),
-        ("predictor_hidden_dim", "arXiv:2006.07733, Sec. 3.2; not stated in unigrad"),
-        ("gamma", "not stated; arXiv:2105.04906, Sec. 4.1"),
+        ("predictor_layers", byols),
+        ("predictor_hidden_dim", byols),
+        (
+            "gamma",
+            "gamma is not stated in UniGrad's paper; we use the value of VICReg's paper "
+            "(arXiv:2105.04906, Sec. 4.1)",
+        ),
         (
             "uniform_epochs",
             "mutual-information, App. C.2 (ImageNet): training starts with 10 epochs of IR; "
