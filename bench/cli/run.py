@@ -215,8 +215,8 @@ def check_data(cells: Sequence[Cell], data: Path) -> None:
     """Raise a BenchError if data are missing or too small for a cell, or a package is missing."""
     for why, count in impossible(cells).items():
         raise LaunchError(
-            f"{why} (this concerns {count} of the cells; nothing was run; exclude these "
-            "cells with --where)"
+            f"{why}. Nothing was run, because {counted(count, 'cell')} cannot be computed; "
+            "exclude such cells with --where"
         )
     for fault in missing_data(cells, data):
         raise fault

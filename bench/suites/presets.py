@@ -69,7 +69,7 @@ class Times(str):
         name = self.partition(" ")[2]
         other = settings.get(name)
         if isinstance(other, bool) or not isinstance(other, int | float):
-            raise ValueError(f"the value {self} needs a number as {name}, found {other}")
+            raise ValueError(f"the value '{self}' needs {name} to be a number, found {other}")
         return float(f"{self.number * other:.12g}")  # 5.12, whatever its last bits
 
 

@@ -643,7 +643,7 @@ def test_cells_travel(done: Workspace) -> None:
     assert told == {"cells": 16, "encoders": 0, "diverged": [], "file": "x.tar.gz"}
     answer = done.call("--results", "other", "import", "x.tar.gz")
     assert answer.status == 0
-    assert answer.out == "16 cells added, 0 identical, 0 in conflict, 0 busy\n"
+    assert answer.out == "16 cells added; cells skipped: 0 identical, 0 in conflict, 0 busy\n"
     assert done.summaries("other") == done.summaries()
     assert done.call("--results", "other", "status", "small", "--json").json["done"] == 16
     again = done.call("--results", "other", "run", "small", "--executor", "inline")
@@ -654,8 +654,9 @@ def test_cells_travel(done: Workspace) -> None:
     alter(file, metrics=json.loads(file.read_text())["metrics"] | {"mi_lower_bound": 0.25})
     merged = done.call("merge", "other")
     assert merged.status == 1
-    assert merged.out.startswith("0 cells added, 15 identical, 1 in conflict, 0 busy\nconflict: ")
-    assert ", 0.25 in the folder to merge\n" in merged.out
+    told = "0 cells added; cells skipped: 15 identical, 1 in conflict, 0 busy\nconflict: "
+    assert merged.out.startswith(told)
+    assert ", but 0.25 in the folder to merge\n" in merged.out
     assert done.call("merge", "other", "--json").json["conflicts"][0]["id"] == file.parent.name
     assert done.call("--results", "other", "import", "x.tar.gz").status == 1
     (done.root / "a.tar").mkdir()
@@ -692,9 +693,8 @@ def test_cells_travel(done: Workspace) -> None:
         ),
         (
             ("export", "small", "--to", "out", "--encoders"),
-            "--encoders: CSV tables cannot hold encoders; use --to "
-            "out.tar for an archive with encoders, or `--as safetensors` "
-            "for other programs",
+            "--encoders: CSV tables cannot hold encoders; `--to out.tar` writes an archive "
+            "with encoders, `--as safetensors` writes encoders for other programs",
         ),
         (("merge", "empty"), "empty: this folder holds no finished cell"),
         (

@@ -222,7 +222,7 @@ def test_where_another_scale_has_cells_is_told(workspace: Workspace) -> None:
     path = workspace.root / "suites" / "small.yaml"
     finish(workspace.root / "results", cells_of(path, "long")[:3], number)
     note = (
-        "bench: this shows small at the suite's default scale, tiny; finished "
+        "bench: small is shown at its default scale, tiny; finished "
         "cells exist at long (3 of 16): choose a scale with --scale\n"
     )
     for verb, status in {"show": 3, "status": 0, "plan": 0, "compare": 3, "claims": 3}.items():

@@ -192,9 +192,8 @@ def test_what_a_data_set_has_not_is_told_before_anything_runs(workspace: Workspa
     answer = workspace.call("run", "digits", "--executor", "inline")
     assert (answer.status, answer.out) == (2, "")
     assert answer.err == (
-        "bench: knn_k is 129, but train_images limits the training to 128 images "
-        "(this concerns 1 of the cells; nothing was run; exclude these cells with "
-        "--where)\n"
+        "bench: knn_k is 129, but train_images limits the training to 128 images. "
+        "Nothing was run, because 1 cell cannot be computed; exclude such cells with --where\n"
     )
     assert not (workspace.root / "results").exists()
 
