@@ -266,7 +266,8 @@ def print_counts(record: Json, follow: str) -> None:
     if (given := record.get("submitted")) is not None:
         print(_submitted_text(given, follow))
     running = f", {given['running']} running" if given else ""
-    print(f"{record['done']} done, {record['failed']} failed, {record['missing']} missing{running}")
+    done, failed, missing = (record[key] for key in ("done", "failed", "missing"))
+    print(f"cells: {done} done, {failed} failed, {missing} missing{running}")
     print_failures(record["failures"])
 
 

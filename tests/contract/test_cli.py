@@ -30,7 +30,7 @@ from tests.fakes.workspace import Workspace
 @pytest.fixture
 def done(workspace: Workspace) -> Workspace:
     answer = workspace.call("run", "small", "--executor", "inline")
-    assert (answer.status, answer.out.splitlines()[0]) == (0, "16 done, 0 failed, 0 missing")
+    assert (answer.status, answer.out.splitlines()[0]) == (0, "cells: 16 done, 0 failed, 0 missing")
     return workspace
 
 
@@ -647,7 +647,7 @@ def test_cells_travel(done: Workspace) -> None:
     assert done.summaries("other") == done.summaries()
     assert done.call("--results", "other", "status", "small", "--json").json["done"] == 16
     again = done.call("--results", "other", "run", "small", "--executor", "inline")
-    assert again.out.startswith("16 done, 0 failed, 0 missing\n")
+    assert again.out.startswith("cells: 16 done, 0 failed, 0 missing\n")
     assert all(attempt["launch"] == "import" for attempt in done.attempts("other"))
 
     file = next((done.root / "other").rglob("summary.json"))
