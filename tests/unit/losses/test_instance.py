@@ -165,7 +165,7 @@ MISTAKES: dict[str, Any] = {
     "own_entry 'if-near' needs the argument close_NK": lambda p, n: la(
         p, n, tau=0.1, normaliser="constant", own_entry="if-near"
     ),
-    "where must be 'inside' or 'outside', found 'x'": lambda p, n: neighbour_gain(
+    "`where` must be 'inside' or 'outside', found 'x'": lambda p, n: neighbour_gain(
         p, n, tau=0.1, where=X
     ),
     "tau must be above 0, found 0.0": lambda p, n: neighbour_gain(p, n, tau=0.0, where="inside"),

@@ -66,7 +66,7 @@ def test_K_of_the_batch_are_drawn_for_each_query() -> None:
 
 
 def test_both_views_need_own_keys() -> None:
-    with pytest.raises(ValueError, match="from both views need keys of both"):
+    with pytest.raises(ValueError, match="need the keys of both views"):
         compared(BatchNegatives(both_views=True, K=None), units(1), units(2), None, which())
 
 
