@@ -114,8 +114,8 @@ def histories(
     if frame.empty:
         raise NothingMeasured(
             f"{selection.suite.name} at scale {selection.scale}: {selection.results} "
-            "holds no training history of a finished cell; exported tables hold all "
-            "histories only if they were written by `bench export --histories`"
+            "holds no training history of a finished cell. Exported tables hold all "
+            "histories only if `bench export --histories` wrote the tables"
         )
     return frame
 

@@ -336,7 +336,8 @@ def parsed(code: Path, what: str = "") -> tuple[ast.Module, bytes]:
     try:
         return ast.parse(source, str(code)), source
     except SyntaxError as fault:
-        raise SuiteError(f"{code}:{fault.lineno or 1}: {fault.msg}") from None
+        line = fault.lineno or 1
+        raise SuiteError(f"{code}:{line}: the code is not valid Python: {fault.msg}") from None
     except (RecursionError, MemoryError):
         raise SuiteError(f"{code}: the code is nested too deeply") from None
     except ValueError as fault:
@@ -381,8 +382,8 @@ def _check_state(arguments: Mapping[str, Mapping[str, int]], code: Path) -> None
         if "state" in lines and BEGIN not in arguments:
             line = lines["state"]
             raise SuiteError(
-                f"{code}:{line}: the argument state needs a function '{BEGIN}' that returns "
-                "its start value"
+                f"{code}:{line}: the argument `state` needs a function '{BEGIN}' that returns "
+                "the first state"
             )
     if "state" not in arguments.get(UPDATE, {"state": 0}):
         raise SuiteError(

@@ -193,7 +193,7 @@ def seed_numbers(
         seeds = [cell.seed for _, cell in pairs]
         if len(set(seeds)) < len(seeds):
             raise ValueError(
-                f"{comparison.artifact}: a seed occurs twice in the seeds {seeds} of one mean"
+                f"{comparison.artifact}: a mean over seeds has the same seed twice: {seeds}"
             )
         return [value for value, _ in pairs]
     numbers = []

@@ -139,7 +139,8 @@ def linear_protocol(name: str | None, *, once: bool = False) -> LinearProtocol |
     if name is None:
         return None
     if name not in LINEAR_PROTOCOLS:
-        raise ValueError(f"linear '{name}' is unknown. {choices(name, list(LINEAR_PROTOCOLS))}")
+        known = choices(name, list(LINEAR_PROTOCOLS))
+        raise ValueError(f"the linear protocol '{name}' is unknown. {known}")
     protocol = LINEAR_PROTOCOLS[name]
     return protocol.model_copy(update={"shown": "image"}) if once else protocol
 

@@ -131,7 +131,7 @@ class EncoderCell(Coordinates, OwnLossFiles, OwnMetrics, Cell):
             )
         if self.record is not None and self.target == "own":
             raise ValueError(
-                "record cannot be set with target 'own', which has no queries and keys to record"
+                "target 'own' has no queries and keys to record, so `record` cannot be set"
             )
         check_agreement(self)
         return self
@@ -386,8 +386,8 @@ class TSNE(EncoderCell):
     def _has_neighbours(self) -> Self:
         if self.images <= NEIGHBOURS * self.perplexity:
             raise ValueError(
-                f"images is {self.images}, but must exceed {NEIGHBOURS} times the "
-                f"perplexity, which is {self.perplexity:g}"
+                f"the number of images is {self.images}, but must exceed {NEIGHBOURS} times "
+                f"the perplexity, which is {self.perplexity:g}"
             )
         return self
 

@@ -53,7 +53,7 @@ def claims(
     suite: Annotated[
         str | None,
         typer.Argument(
-            help="Suite whose claims to judge; default: all claims.", autocompletion=suite_names
+            help="Judge the claims of this suite; default: all claims.", autocompletion=suite_names
         ),
     ] = None,
     paper: Annotated[

@@ -47,7 +47,7 @@ def compare(
     ] = None,
     effects: Annotated[
         bool,
-        typer.Option("--effects", help="Compare published and measured differences, at any scale."),
+        typer.Option("--effects", help="Compare measured and published gains, at any scale."),
     ] = False,
     scale: AtScale = None, where: Matching = None, seeds: SeedList = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
@@ -134,9 +134,7 @@ def print_comparison(evidence: Evidence, selection: Selection) -> None:
     if any(row.measured for row in evidence.compared):
         _print_values(evidence)
     if not evidence.is_published and any(e.measured for e in evidence.all_effects):
-        print(
-            "Values of a reduced scale cannot be compared with published values, but effects can:"
-        )
+        print("Values of a reduced scale cannot be compared with published values, but gains can:")
         print_effects(evidence)
     print_others(value_lines(evidence.compared), suite.name)
     print_added_later(selection, evidence.done)
@@ -240,15 +238,15 @@ def print_drift(record: Json) -> None:
     _print_causes(record["moved"])
     for metric in record["metrics"]:
         print(
-            f"{metric['metric']}: {counted(metric['moved'], 'cell')} with differences of at "
-            f"most {metric['largest_difference']:.3g}"
+            f"{metric['metric']} differs in {counted(metric['moved'], 'cell')}, by at most "
+            f"{metric['largest_difference']:.3g}"
         )
     for cell in (c for c in record["moved"] if not c["metrics"]):
         parts = [*(["history"] if cell["history"] else []), *cell["arrays"]]
         text = plain_text(", ".join(parts))
         print(
-            f"{cell['experiment']} {cell['id']}: the metrics are the same, but these "
-            f"records differ: {text}"
+            f"{cell['experiment']} {cell['id']}: both folders have the same metrics, but "
+            f"these records differ: {text}"
         )
     groups = record["groups"]
     if groups:
@@ -281,12 +279,12 @@ def _print_causes(cells: Sequence[Json]) -> None:
         )
     if unknown := sum(not cell["same_model"] for cell in odd):
         print(
-            f"for {unknown} of these {len(odd)} cells, the results in at least one folder do not "
-            f"record the processor's model: {OTHER_MODEL}"
+            f"for {unknown} of the {len(odd)} cells with different results, at least one folder "
+            f"does not record the processor's model: {OTHER_MODEL}"
         )
     if models := sum(only_model(cell["versions"]) for cell in cells):
         print(
-            f"{counted(models, 'cell')} with different results where only the "
+            f"{counted(models, 'cell')} gave different results, where only the "
             f"processor's model or its vector instructions differ: {OTHER_MODEL}"
         )
 

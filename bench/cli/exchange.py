@@ -67,9 +67,8 @@ def export(
         typer.Option(
             "--as",
             help="Format for other programs: safetensors (trained encoders), parquet (cells, "
-            "histories, published values and claims, with croissant.json), hub (safetensors and "
-            "parquet, as a model and a dataset repository with cards), tensorboard or wandb "
-            "(histories).",
+            "histories, published values and claims), hub (safetensors and parquet, with cards), "
+            "tensorboard (histories) or wandb (histories).",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -160,8 +159,8 @@ def _check_tables(to: Path, results: Path, encoders: bool) -> None:
         )
     if encoders:
         raise BenchError(
-            f"--encoders: CSV tables cannot hold encoders; use --to {to}.tar for an "
-            "archive with encoders, or `--as safetensors` for other programs"
+            f"--encoders: CSV tables cannot hold encoders; `--to {to}.tar` writes an archive "
+            "with encoders, `--as safetensors` writes encoders for other programs"
         )
 
 
@@ -322,7 +321,7 @@ def print_export(record: Json) -> None:
     """Print the number of exported cells."""
     where = plain_text(str(record.get("folder", record.get("file"))))
     if "cells" in record:
-        print(f"{_counted(record['cells'], record.get('encoders'))} in {where}")
+        print(f"{_counted(record['cells'], record.get('encoders'))} exported to {where}")
         if names := record["diverged"]:
             shown = ", ".join(names[:MOST_SHOWN]) + " ..." * (len(names) > MOST_SHOWN)
             print(
@@ -331,12 +330,12 @@ def print_export(record: Json) -> None:
     elif "files" in record:
         encoders = record.get("encoders")
         also = f" and {counted(encoders, 'encoder')}" if encoders else ""
-        print(f"{counted(len(record['files']), 'file')}{also} in {where}")
+        print(f"{counted(len(record['files']), 'file')}{also} exported to {where}")
     elif "encoders" in record:
-        print(f"{counted(record['encoders'], 'encoder')} in {where}")
+        print(f"{counted(record['encoders'], 'encoder')} exported to {where}")
     else:
         noun = "history" if record["histories"] == 1 else "histories"
-        print(f"{record['histories']} {noun} in {where}")
+        print(f"{record['histories']} {noun} exported to {where}")
 
 
 def _counted(cells: int, encoders: int | None) -> str:
@@ -348,14 +347,15 @@ def print_merge(record: Json) -> None:
     """Print what was added, what was skipped, and why."""
     conflicts, busy = record["conflicts"], record["busy"]
     print(
-        f"{_counted(record['added'], record['encoders'])} added, {record['same']} identical, "
-        f"{len(conflicts)} in conflict, {len(busy)} busy"
+        f"{_counted(record['added'], record['encoders'])} added; cells skipped: "
+        f"{record['same']} identical, {len(conflicts)} in conflict, {len(busy)} busy"
     )
     if record["diverged"]:
         print(f"{counted(record['diverged'], 'cell')} added as failed, because training diverged")
     if record["left_out"]:
         why = plain_text(record["left_out"][0]["why"])
-        print(f"{counted(len(record['left_out']), 'cell')} left out; reason for the first: {why}")
+        left_out = counted(len(record["left_out"]), "cell")
+        print(f"merge left out {left_out}; the reason for the first cell: {why}")
     for cell in busy[:MOST_SHOWN]:
         print(
             f"busy: a process is computing {cell['experiment']} {cell['id']} in this results folder"
@@ -363,11 +363,11 @@ def print_merge(record: Json) -> None:
     for cell in conflicts[:MOST_SHOWN]:
         print(
             f"conflict: {cell['experiment']} {cell['id']} has different results in this "
-            "results folder and in the merged one; the result in this results folder is kept"
+            "results folder and in the folder to merge; this results folder keeps its result"
         )
         for name, (here, there) in {**cell["metrics"], **cell["origin"]}.items():
             print(
-                f"  {plain_text(name)}: {json.dumps(here)} in this results folder, "
+                f"  {plain_text(name)} is {json.dumps(here)} in this results folder, but "
                 f"{json.dumps(there)} in the folder to merge"
             )
         if cell["arrays"]:

@@ -31,7 +31,7 @@ def logs(
         str, typer.Argument(help="The cell's id, or the first characters of it; see `bench plan`.")
     ],
     follow: Annotated[
-        bool, typer.Option("--follow", help="Print further records until the attempt ends.")
+        bool, typer.Option("--follow", help="Keep printing new records until the attempt ends.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -117,7 +117,7 @@ Changes = Annotated[
     ),
 ]
 SeedList = Annotated[
-    str | None, typer.Option(help="Replace the suite's seeds, such as 0,1,2 or 0-4.")
+    str | None, typer.Option(help="Seeds in place of the suite's seeds, such as 0,1,2 or 0-4.")
 ]
 Shard = Annotated[
     str | None,

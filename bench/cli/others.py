@@ -33,13 +33,13 @@ def others(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="A source, a claim (such as small-batch-cifar-stl10), an artifact "
-            "(dcl/table-1-cifar10) or a suite (dcl-table-1); default: list all sources."
+            help="Show numbers of this source, claim (such as small-batch-cifar-stl10), artifact "
+            "(dcl/table-1-cifar10) or suite (dcl-table-1); default: list all sources."
         ),
     ] = None,
     check: Annotated[
         Path | None,
-        typer.Option(help="Check your own source file, and list which of its rows are valid."),
+        typer.Option(help="Check your own file of other projects' numbers; list its valid rows."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

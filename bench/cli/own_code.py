@@ -24,7 +24,7 @@ Trust = Annotated[
     list[Path] | None,
     typer.Option(
         envvar=TRUST,
-        help="A folder of your own losses, methods or metrics, to run them. May be repeated.",
+        help="Allow the code of losses, methods or metrics in this folder to run. May be repeated.",
     ),
 ]
 
@@ -154,9 +154,8 @@ def tell_edited(cells: Iterable[Cell], store: Store) -> None:
     )
     for (kind, name), count in stale.items():
         tell(
-            f"{kind} '{name}' was edited: {counted(count, 'cell')} computed with the "
-            f"earlier code {'is' if count == 1 else 'are'} out of date; `bench run` "
-            f"computes {'it' if count == 1 else 'them'} again"
+            f"{kind} '{name}' was edited: `bench run` repeats {counted(count, 'cell')} that the "
+            "earlier code computed"
         )
 
 

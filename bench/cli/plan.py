@@ -81,7 +81,7 @@ def plan(
         selection, jobs, probe_with=data, limit_hours=limit_gpu_hours, configs=as_json
     )
     for fault in missing_data(selection.cells, context.obj.data) if record["missing"] else ():
-        tell(f"these cells cannot be computed yet: {fault}")
+        tell(f"cells of this suite cannot be computed yet: {fault}")
     for line in untrusted(selection.cells) if record["missing"] else ():
         tell(line)
     answer(record, print_plan, as_json)

@@ -215,8 +215,8 @@ def check_data(cells: Sequence[Cell], data: Path) -> None:
     """Raise a BenchError if data are missing or too small for a cell, or a package is missing."""
     for why, count in impossible(cells).items():
         raise LaunchError(
-            f"{why} (this concerns {count} of the cells; nothing was run; exclude these "
-            "cells with --where)"
+            f"{why}. Nothing was run, because {counted(count, 'cell')} cannot be computed; "
+            "exclude such cells with --where"
         )
     for fault in missing_data(cells, data):
         raise fault
@@ -266,7 +266,8 @@ def print_counts(record: Json, follow: str) -> None:
     if (given := record.get("submitted")) is not None:
         print(_submitted_text(given, follow))
     running = f", {given['running']} running" if given else ""
-    print(f"{record['done']} done, {record['failed']} failed, {record['missing']} missing{running}")
+    done, failed, missing = (record[key] for key in ("done", "failed", "missing"))
+    print(f"cells: {done} done, {failed} failed, {missing} missing{running}")
     print_failures(record["failures"])
 
 

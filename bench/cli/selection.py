@@ -220,9 +220,8 @@ def _tell_other_scales(selection: Selection) -> None:
     scales = ", ".join(f"{name} ({n} of {len(cells[name])})" for name, n in kept.items() if n)
     if scales:
         print(
-            f"bench: this shows {selection.suite.name} at the suite's default scale, "
-            f"{selection.scale}; finished cells exist at {scales}: choose a scale with "
-            "--scale",
+            f"bench: {selection.suite.name} is shown at its default scale, {selection.scale}; "
+            f"finished cells exist at {scales}: choose a scale with --scale",
             file=sys.stderr,
         )
 

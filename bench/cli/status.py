@@ -55,7 +55,7 @@ USUAL = ("None", "Resources", "Priority", "Dependency", "JobArrayTaskLimit", "Be
 def status(
     context: typer.Context, suite: SuiteName, scale: AtScale = None, where: Matching = None,
     seeds: SeedList = None, changes: Changes = None,
-    watch: Annotated[bool, typer.Option(help="Print again until no cell runs and no job waits.")]
+    watch: Annotated[bool, typer.Option(help="Print repeatedly until no cell runs or job waits.")]
     = False, shard: Shard = None, have: Have = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Count cells by state, with reasons of failures, jobs and remaining time."""
@@ -227,9 +227,7 @@ def print_status(record: Json, again: str) -> None:
     print_failures(record["failures"])
     if n := record["reference"]:
         are = "is" if n == 1 else "are"
-        print(
-            f"  {n} of these cells {are} in the reference results, which `show` and `compare` use"
-        )
+        print(f"  {n} of the cells {are} in the reference results, which `show` and `compare` use")
     for line in record["added_later"]:
         print_line(line, indent="  ")
     _print_begun(record["begun"], again)
@@ -274,7 +272,7 @@ def _print_jobs(jobs: Sequence[Json]) -> None:
     for job in running[:MOST_JOBS]:
         cells = f": {'; '.join(job['cells'])}" if job["cells"] else ""
         state = f"{job['state'].lower()} on {job['node']} for {job['elapsed']}"
-        print(f"  job {job['job']} {state} (log: {job['log']}){cells}")
+        print(f"  job {job['job']} is {state} (log: {job['log']}){cells}")
     if len(running) > MOST_JOBS:
         print(f"  ... and {len(running) - MOST_JOBS} more jobs (--json lists all)")
     other = Counter(job["submitted_code"] for job in jobs if job["submitted_code"])

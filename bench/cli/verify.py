@@ -96,9 +96,10 @@ def print_verified(records: Sequence[Json]) -> None:
     other = [record for record in records if not record["same"]]
     for record in other[:MOST_SHOWN]:
         note = plain_text(_drift(record))
-        print(f"{record['experiment']} {record['id']}, seed {record['seed']}: {note}")
+        print(f"cell {record['id']} of {record['experiment']}, seed {record['seed']}: {note}")
         for name, m in record["metrics"].items():
-            print(f"  {name}: stored {json.dumps(m['then'])}, now {json.dumps(m['now'])}")
+            stored, new = json.dumps(m["then"]), json.dumps(m["now"])
+            print(f"  {name}: the stored value is {stored}, the new value is {new}")
         for name, (then, now) in record["versions"].items():
             print(plain_text(f"  {name}: stored {then}, now {now}"))
     if len(other) > MOST_SHOWN:

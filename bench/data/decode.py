@@ -35,7 +35,9 @@ def opened(path: Path | str) -> Iterator[Image.Image]:
     except DataTorn:
         raise
     except Image.DecompressionBombError as fault:
-        raise DataTorn(f"{os.fspath(path)}: {_allowed('more pixels')}") from fault
+        raise DataTorn(
+            f"{os.fspath(path)}: the image has more pixels, but at most {MOST_PIXELS} are decoded"
+        ) from fault
     except Exception as fault:  # decoders raise a dozen kinds
         raise DataTorn(f"{os.fspath(path)}: the file is not a readable image") from fault
 
@@ -91,8 +93,7 @@ def centre_crop(image: Image.Image, resize: int, size: int) -> Image.Image:
 def _check_size(path: Path | str, size: tuple[int, int], when: str) -> None:
     width, height = size
     if width * height > MOST_PIXELS:
-        raise DataTorn(f"{os.fspath(path)}: {_allowed(f'{width} x {height} pixels')}{when}")
-
-
-def _allowed(pixels: str) -> str:
-    return f"the image has {pixels}, but at most {MOST_PIXELS} are decoded"
+        raise DataTorn(
+            f"{os.fspath(path)}: the image has {width} x {height} pixels, but at "
+            f"most {MOST_PIXELS} are decoded{when}"
+        )

@@ -164,11 +164,10 @@ def _read_failures(path: Path) -> Iterator[None]:
 
 def _check_size(title: str, size: int) -> None:
     if size > LARGEST:
-        limit = (
-            f"the images take more than the {LARGEST / 1000000000.0:g} GB that may be "
-            "kept in memory"
+        raise DataError(
+            f"{title}: the images take more than the {LARGEST / 1000000000.0:g} GB that may be "
+            "kept in memory. Store fewer or smaller images."
         )
-        raise DataError(f"{title}: {limit}. Store fewer or smaller images.")
 
 
 def _decode(title: str, paths: list[Path]) -> Pixels:

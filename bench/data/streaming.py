@@ -90,8 +90,10 @@ def _classes(name: str, folder: Path) -> list[str]:
     for part in ("train", "val"):
         have = len(set(wanted) & set(class_names(folder / part)))
         if have != count:
-            counts = f"the folder has {have} of the {count} classes of {name}"
-            raise DataTorn(f"{folder / part}: {counts}. Store all classes as {WHERE}.")
+            raise DataTorn(
+                f"{folder / part}: the folder has {have} of the {count} classes of {name}. "
+                f"Store all classes as {WHERE}."
+            )
     return wanted
 
 

@@ -78,8 +78,8 @@ def linear_top1(
     check_labels(features, classes)
     if (shown is None) != (protocol.shown == "image"):
         raise ValueError(
-            f"the protocol trains on {protocol.shown!r}: the argument `shown` must be given, but "
-            "must be left out if the protocol trains on 'image'"
+            "the argument `shown` must be given, except that it must be left out if the protocol "
+            f"trains on 'image'; this protocol trains on {protocol.shown!r}"
         )
     if protocol.optimizer == "lbfgs":
         (scores,) = logistic_scores(

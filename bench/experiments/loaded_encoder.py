@@ -226,8 +226,10 @@ def encoder_of_export(folder: Path) -> LoadedEncoder:
         }
         preprocess = Preprocessing(**given)
     except (AssertionError, KeyError, TypeError, ValidationError) as fault:
-        why = "this is not the config.json of an encoder exported by this version of bench"
-        raise StoreError(f"{folder / CONFIG}: {why}") from fault
+        raise StoreError(
+            f"{folder / CONFIG}: this is not the config.json of an encoder exported by this "
+            "version of bench"
+        ) from fault
     online = Online(cell.trained)
     for name, part in ((MODEL, online.backbone), (PROJECTOR, online.projector)):
         try:

@@ -193,7 +193,7 @@ def dual_temperature(
     """
     check_similarities(pos_N, neg_NM, tau=tau, tau_beta=tau_beta)
     if form not in ("released", "printed"):
-        raise ValueError(f"form must be released or printed, found {form}")
+        raise ValueError(f"form must be 'released' or 'printed', found '{form}'")
     pos_N, neg_NM, prior = at_least_float32(pos_N), at_least_float32(neg_NM), margin / tau
     x_N = excess(pos_N, neg_NM, tau, margin)
     with torch.no_grad():

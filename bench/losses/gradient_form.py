@@ -183,7 +183,7 @@ def softmax_mean(
     if allowed_NM is not None:
         if allowed_NM.shape != logit_NM.shape or allowed_NM.dtype != torch.bool:
             raise ValueError(
-                f"the argument allowed must have shape {tuple(logit_NM.shape)} and type "
+                f"the argument `allowed` must have shape {tuple(logit_NM.shape)} and type "
                 f"torch.bool, found {tuple(allowed_NM.shape)} and {allowed_NM.dtype}"
             )
         logit_NM = logit_NM.masked_fill(~allowed_NM, -torch.inf)
@@ -209,7 +209,7 @@ def vicreg_negative(
     """
     lambda_2, gamma = need(var_weight, "var_weight", "variance"), need(gamma, "gamma", "variance")
     if not balance > 0:
-        raise ValueError(f"balance must be above 0 for negative variance, found {balance}")
+        raise ValueError(f"negative_gradient 'variance' needs balance > 0, found {balance}")
     n, d = u1_ND.shape
     lambda_1 = balance * d * (n - 1) ** 2 / (2 * n**2)
     centred_ND = u1_ND - u1_ND.mean(dim=0)
@@ -260,6 +260,6 @@ def check_choices(positive: str, negative: str, balance: float | None) -> None:
             raise ValueError(f"{name} must be one of {', '.join(known)}, found {value}")
     if balance is None and (positive, negative) != ("predictor", "online"):
         raise ValueError(
-            "balance may be None only for positive 'predictor' with negative 'online', "
-            f"found {positive} with {negative}"
+            "balance may be None only with positive_gradient 'predictor' and negative_gradient "
+            f"'online', found '{positive}' and '{negative}'"
         )

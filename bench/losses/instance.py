@@ -148,7 +148,7 @@ def neighbour_gain(
         together_N: Tensor = torch.cat([pos_N[:, None], masked_NL], dim=1).logsumexp(dim=1)
         return together_N - pos_N
     if where != "outside":
-        raise ValueError(f"where must be inside or outside, found {where}")
+        raise ValueError(f"`where` must be 'inside' or 'outside', found '{where}'")
     total_N: Tensor = pos_N + (near_NL * allowed_NL).sum(dim=1)
     return total_N / (1 + allowed_NL.sum(dim=1)) - pos_N
 
@@ -156,4 +156,4 @@ def neighbour_gain(
 def check_normaliser(normaliser: str) -> None:
     """Raise ValueError unless the normaliser is "constant" or "sampled"."""
     if normaliser not in ("sampled", "constant"):
-        raise ValueError(f"normaliser must be sampled or constant, found {normaliser}")
+        raise ValueError(f"normaliser must be 'sampled' or 'constant', found '{normaliser}'")

@@ -101,7 +101,7 @@ def predictor(correlation_DD: Tensor, *, eps: float, form: Form) -> Predictor:
         ValueError: as for `predictor_matrix`.
     """
     if form not in get_args(Form):
-        raise ValueError(f"form must be printed or released, found {form}")
+        raise ValueError(f"form must be 'printed' or 'released', found '{form}'")
     if not eps >= 0:
         raise ValueError(f"eps must be at least 0, found {eps}")
     if correlation_DD.ndim != 2 or correlation_DD.shape[0] != correlation_DD.shape[1]:
@@ -378,5 +378,5 @@ def of_one_type(name: str, y: Tensor, x: Tensor) -> Tensor:
     """
     wide = at_least_float32(y)
     if wide.dtype != at_least_float32(x).dtype:
-        raise ValueError(f"{name} must be {x.dtype} as the outputs, found {y.dtype}")
+        raise ValueError(f"{name} must have type {x.dtype}, like the outputs, found {y.dtype}")
     return wide

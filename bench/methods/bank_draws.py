@@ -82,7 +82,7 @@ def ranked(bank_nD: Tensor, centre_ND: Tensor, own_N: Tensor, most: int) -> Tens
     """
     n = len(bank_nD)
     if not 1 <= most < n:
-        raise ValueError(f"most must be 1 to {n - 1} (the number of other entries), found {most}")
+        raise ValueError(f"`most` must be 1 to {n - 1} (the number of other entries), found {most}")
     bank_nD, block = at_least_float32(bank_nD), max(1, BLOCK_NUMBERS // n)
     nearest = []
     for centre, entry in zip(centre_ND.split(block), own_N.split(block), strict=True):

@@ -119,7 +119,9 @@ class BatchNegatives(nn.Module):
         parts = [off_diagonal(sim_NN)]
         if self.both_views:
             if anchor.own_ND is None:
-                raise ValueError("negatives from both views need the keys of both views")
+                raise ValueError(
+                    "negatives from both views need the keys of both views, but one has no keys"
+                )
             parts.append(off_diagonal(anchor.witness.scores(anchor.query_ND, anchor.own_ND)))
         neg_NM = torch.cat(parts, dim=1)
         return Similarities(sim_NN.diagonal(), at_most(self.K, neg_NM, anchor.draw))

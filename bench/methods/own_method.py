@@ -68,7 +68,7 @@ class OwnMethod:
         if any(id(parameter) in ours for parameter in self.module.parameters()):
             raise CellFailure(
                 f"{self.file.code}: {METHOD} stores the network that is trained; store a "
-                "copy by copy.deepcopy(online), or use the argument online of step"
+                "copy by copy.deepcopy(online), or use the argument `online` of `step`"
             )
 
     learned: tuple[nn.Parameter, ...] = ()

@@ -191,7 +191,7 @@ class Tables:
         """
         record = self.rows[name].provenance
         if (why := fault_of_provenance(record)) is not None:
-            raise StoreError(f"{self.cells_file}: cell {name}: {why}")
+            raise StoreError(f"{self.cells_file}: cell {name}: the origin is not valid: {why}")
         return record
 
     def history(self, name: str) -> TrainingHistory:
@@ -349,7 +349,7 @@ def read_table(path: Path) -> bytes | None:
     expected = read_manifest(path.parent).get(path.name)
     if content is None:
         if expected is not None:
-            raise Damaged(f"{path}: {GONE}; export it again")
+            raise Damaged(f"{path}: this file is missing, but {DIGESTS} lists it; export it again")
         return None
     if expected is not None and sha256_of(content) != expected:
         raise Damaged(

@@ -71,7 +71,7 @@ class At(Record):
     @model_validator(mode="after")
     def _says_one_thing(self) -> Self:
         if (self.since is None) == (self.area is None):
-            raise ValueError("at: exactly one of the keys since and area is needed")
+            raise ValueError("at: exactly one of the keys `since` and `area` is needed")
         return self
 
     @property
@@ -397,7 +397,7 @@ class Exceeds(Sized, Beside):
     @model_validator(mode="after")
     def _names_one_other_side(self) -> Self:
         if (self.than is None) == (self.value is None):
-            raise ValueError("exceeds: exactly one of the keys than and value is needed")
+            raise ValueError("exceeds: exactly one of the keys `than` and `value` is needed")
         return self
 
 

@@ -64,7 +64,8 @@ class ComparisonBlock(RowsAndCells):
         count = math.prod(max(1, len(n)) for n in (self.artifacts, self.metrics, self.cases))
         if count > MOST_COMPARISONS:
             raise ValueError(
-                f"artifacts x metrics x cases are {count}; at most {MOST_COMPARISONS} are allowed"
+                f"artifacts, metrics and cases give {count} comparisons; at most "
+                f"{MOST_COMPARISONS} are allowed"
             )
         if isinstance(self.metrics, dict) and self.reading is not None:
             raise ValueError("reading: the key is given under metrics too; remove one of the two")

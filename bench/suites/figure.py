@@ -151,12 +151,12 @@ class Figure(DrawnCells, Quantity):
             if getattr(self, key) and self.draw not in kinds:
                 known = " or ".join(kinds)
                 raise ValueError(
-                    f"{key}: the key can be used only with draw: {known}, not with '{self.draw}'"
+                    f"{key}: this key can be used only if `draw` is {known}, found '{self.draw}'"
                 )
         if self.draw == "gains" and not self.baseline:
             raise ValueError(
-                "draw: gains needs the key baseline, which selects the cells that each gain is "
-                "computed against"
+                "draw: the kind of figure 'gains' needs the key `baseline`, which selects the "
+                "cells that each gain is computed against"
             )
         return self
 

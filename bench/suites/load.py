@@ -104,7 +104,7 @@ class TableEntry(TableBase):
     def _names_its_metrics(self) -> Self:
         if bool(self.metrics) == (self.metric is not None) or bool(self.metrics and self.title):
             raise ValueError(
-                "a table needs either the keys title and metric, or only the key metrics"
+                "a table needs either the keys `title` and `metric`, or only the key `metrics`"
             )
         if self.metric and not self.title:
             raise ValueError("the key title is missing")
@@ -155,12 +155,12 @@ class SuiteFile(SuiteBase):
         named = "reproduces" if self.reproduces else "claims" if self.claims else None
         if named and self.paper is None:
             raise ValueError(
-                f"{named}: a suite with this key needs the key paper, which names the paper"
+                f"{named}: a suite with this key needs the key `paper`, which names the paper"
             )
         if self.paper is not None and named is None:
             raise ValueError(
-                "reproduces: a suite with the key paper must list artifacts under this key, or "
-                "have claims"
+                "a suite with the key `paper` must list artifacts under `reproduces`, or claims "
+                "under `claims`"
             )
         return self
 

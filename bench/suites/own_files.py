@@ -40,7 +40,7 @@ OwnLosses = Mapping[str, LossFile]
 """Objectives and methods by name."""
 NOT_RECORDED = ("step", "epoch", "lr")
 """Keys of a history's lines besides metrics, which no quantity of a method may have."""
-TAKEN = "bench already uses this name; choose a different name"
+TAKEN = "bench already uses this name"
 OwnMetrics = Mapping[str, tuple[Mapping[str, Path], Mapping[str, Parameter]]]
 """Metric files by name, and all their parameters, for each setting that names a file."""
 
@@ -140,10 +140,10 @@ def _add(file: LossFile, found: dict[str, LossFile]) -> None:
     quantities = declared.quantities if isinstance(declared, MethodDeclaration) else []
     for name in declared.parameters:
         if _is_used(name):
-            raise SuiteError(f"{path}: parameters.{name}: {TAKEN}")
+            raise SuiteError(f"{path}: parameters.{name}: {TAKEN}; choose a different name")
     for name in quantities:
         if name in NOT_RECORDED or _is_used(name):
-            raise SuiteError(f"{path}: quantities: {name}: {TAKEN}")
+            raise SuiteError(f"{path}: quantities: {name}: {TAKEN}; choose a different name")
         if name in declared.parameters:
             raise SuiteError(
                 f"{path}: quantities: {name}: the name is also a parameter; rename one of the two"
@@ -182,7 +182,8 @@ def declared_beside(suites: Path | None, own: OwnLosses) -> dict[str, Parameter]
         for name in declared:
             if name in Pretrain.model_fields:
                 short = name.removeprefix(f"{setting}_")
-                raise SuiteError(f"{suites / folder}: parameters.{short}: {TAKEN}")
+                place = f"{suites / folder}: parameters.{short}"
+                raise SuiteError(f"{place}: {TAKEN}; choose a different name")
         known |= declared
     return known
 
@@ -281,9 +282,8 @@ def check_own_losses(cells: Iterable[Cell], own: OwnLosses) -> None:
             file = own[cell.loss]
             if file.is_method != (cell.target == "own"):
                 raise ValueError(
-                    f"loss '{cell.loss}' is {'a method' if file.is_method else 'no method'}, "
-                    f"but target is '{cell.target}': target 'own' must be used with the loss of "
-                    "a method, and only with it"
+                    "target 'own' and a loss that belongs to a method can be used only together, "
+                    f"found target '{cell.target}' with loss '{cell.loss}'"
                 )
             check_given(cell, f"loss '{cell.loss}'", [*file.arguments, *file.hooks.get(UPDATE, ())])
 

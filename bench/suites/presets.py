@@ -39,7 +39,6 @@ _HERE = Path(__file__).parent
 OWN_STEP = {"target": "own", "negatives": "none", "neighbours": "none", "symmetric": True}
 """Settings of every method with its own code."""
 _KEYS = ("ours", "source", *STATING, "why")
-_SHORT = "[value, source]"
 
 
 class Times(str):
@@ -69,7 +68,7 @@ class Times(str):
         name = self.partition(" ")[2]
         other = settings.get(name)
         if isinstance(other, bool) or not isinstance(other, int | float):
-            raise ValueError(f"the value {self} needs a number as {name}, found {other}")
+            raise ValueError(f"the value '{self}' needs {name} to be a number, found {other}")
         return float(f"{self.number * other:.12g}")  # 5.12, whatever its last bits
 
 
@@ -374,7 +373,7 @@ def read_coordinate(
         return _of_mapping(name, written, key_path, file)
     pair = written if isinstance(written, list) else [written]
     if len(pair) != 2 or not isinstance(pair[1], str):
-        raise SuiteError(f"{key_path}: found {written!r}, expected {_SHORT}")
+        raise SuiteError(f"{key_path}: found {written!r}, expected [value, source]")
     value = _checked(name, pair[0], key_path, file)
     return Coordinate(value, pair[1], {"paper": value} if of_paper and value is not None else {})
 

@@ -67,8 +67,8 @@ class SharedScaleEntry(Record):
         missing = [name for name in ("what", "protocol") if getattr(self, name) is None]
         if missing and self.like is None:
             raise ValueError(
-                f"the scale lacks {' and '.join(missing)}; give "
-                f"{'both keys' if missing[1:] else 'this key'}, or name a shared scale under like"
+                f"the scale lacks {' and '.join(missing)}; a scale needs the keys `what` and "
+                "`protocol`, or the name of a shared scale under `like`"
             )
         return self
 

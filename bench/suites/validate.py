@@ -210,7 +210,7 @@ def _check_baselines(suite: Suite, paper: Paper, path: Path) -> None:
             raise SuiteError(
                 f"{path}: {key_path}: rows with "
                 f"{value_text(comparison.baseline)} cannot be the baseline, because no published "
-                f"row of {comparison.artifact} differs from such a row only in these settings"
+                f"row of {comparison.artifact} equals such a row in all other settings"
             )
 
 
@@ -330,6 +330,6 @@ def _check_row_keys(suite: Suite, paper: Paper, path: Path) -> None:
                 if name not in settings and key not in comparison.unmatched:
                     raise SuiteError(
                         f"{path}: {comparison.block}: the rows of {comparison.artifact} have the "
-                        f"key '{key}', which names no setting; rename it under renamed or list it "
-                        f"under unmatched. {choices(key, settings)}"
+                        f"key '{key}', which names no setting; rename it under `renamed` or list "
+                        f"it under `unmatched`. {choices(key, settings)}"
                     )

@@ -91,17 +91,17 @@ class Training(Trainable):
     def _check_label_free(self) -> None:
         """Raise a DataFailure if the training looks at labels: its images have no classes."""
         cell, method = self.cell, self.method
-        fault = f"the images of {cell.dataset} have no classes"
+        no_classes = f"the images of {cell.dataset} have no classes"
         for name, off in (("knn_every_epochs", "0"), ("online_linear", "false")):
             if getattr(cell, name):
-                raise DataFailure(f"{fault}, which {name} needs; set it to {off}")
+                raise DataFailure(f"{no_classes}, but {name} needs classes; set {name} to {off}")
         own = method.file.arguments if isinstance(method, OwnMethod) else ()
         if isinstance(method, Method) and isinstance(method.objective, OwnLoss):
             own = (LABELS,) * method.objective.takes(LABELS)
         recorded = self.probes.own.metric.given if self.probes.own is not None else ()
         for who, taken in ((f"loss '{cell.loss}'", own), (f"record '{cell.record}'", recorded)):
             if LABELS in taken:
-                raise DataFailure(f"{fault}, which {who} takes as {LABELS}")
+                raise DataFailure(f"{no_classes}, but {who} takes the argument `{LABELS}`")
 
     def step(self, step: int) -> None:
         """Do one optimiser step on N queries.

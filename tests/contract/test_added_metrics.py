@@ -65,7 +65,7 @@ def test_a_kept_encoder_is_evaluated_again(
     monkeypatch.setattr(Evaluator, "evaluate", noted)
     run = finished.call("run", "small", "--executor", "inline")
     assert "1 finished cell: evaluating the stored encoder again to measure hardness" in run.err
-    assert run.out.startswith("1 done, 0 failed, 0 missing")
+    assert run.out.startswith("cells: 1 done, 0 failed, 0 missing")
     assert done == ["geometry"]
     after = metrics_of(finished)
     assert after["hardness"] == 0.25

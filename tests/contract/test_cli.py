@@ -30,7 +30,7 @@ from tests.fakes.workspace import Workspace
 @pytest.fixture
 def done(workspace: Workspace) -> Workspace:
     answer = workspace.call("run", "small", "--executor", "inline")
-    assert (answer.status, answer.out.splitlines()[0]) == (0, "16 done, 0 failed, 0 missing")
+    assert (answer.status, answer.out.splitlines()[0]) == (0, "cells: 16 done, 0 failed, 0 missing")
     return workspace
 
 
@@ -643,19 +643,20 @@ def test_cells_travel(done: Workspace) -> None:
     assert told == {"cells": 16, "encoders": 0, "diverged": [], "file": "x.tar.gz"}
     answer = done.call("--results", "other", "import", "x.tar.gz")
     assert answer.status == 0
-    assert answer.out == "16 cells added, 0 identical, 0 in conflict, 0 busy\n"
+    assert answer.out == "16 cells added; cells skipped: 0 identical, 0 in conflict, 0 busy\n"
     assert done.summaries("other") == done.summaries()
     assert done.call("--results", "other", "status", "small", "--json").json["done"] == 16
     again = done.call("--results", "other", "run", "small", "--executor", "inline")
-    assert again.out.startswith("16 done, 0 failed, 0 missing\n")
+    assert again.out.startswith("cells: 16 done, 0 failed, 0 missing\n")
     assert all(attempt["launch"] == "import" for attempt in done.attempts("other"))
 
     file = next((done.root / "other").rglob("summary.json"))
     alter(file, metrics=json.loads(file.read_text())["metrics"] | {"mi_lower_bound": 0.25})
     merged = done.call("merge", "other")
     assert merged.status == 1
-    assert merged.out.startswith("0 cells added, 15 identical, 1 in conflict, 0 busy\nconflict: ")
-    assert ", 0.25 in the folder to merge\n" in merged.out
+    told = "0 cells added; cells skipped: 15 identical, 1 in conflict, 0 busy\nconflict: "
+    assert merged.out.startswith(told)
+    assert ", but 0.25 in the folder to merge\n" in merged.out
     assert done.call("merge", "other", "--json").json["conflicts"][0]["id"] == file.parent.name
     assert done.call("--results", "other", "import", "x.tar.gz").status == 1
     (done.root / "a.tar").mkdir()
@@ -692,9 +693,8 @@ def test_cells_travel(done: Workspace) -> None:
         ),
         (
             ("export", "small", "--to", "out", "--encoders"),
-            "--encoders: CSV tables cannot hold encoders; use --to "
-            "out.tar for an archive with encoders, or `--as safetensors` "
-            "for other programs",
+            "--encoders: CSV tables cannot hold encoders; `--to out.tar` writes an archive "
+            "with encoders, `--as safetensors` writes encoders for other programs",
         ),
         (("merge", "empty"), "empty: this folder holds no finished cell"),
         (

@@ -187,7 +187,7 @@ def test_timm_has_the_same_network(workspace: Workspace, arch: str) -> None:
 def test_export_as_safetensors(trained: Workspace) -> None:
     pytest.importorskip("safetensors")
     answer = trained.call("export", "digits", "--as", "safetensors", "--to", "encoders")
-    assert (answer.status, answer.out.splitlines()[-1]) == (0, "1 encoder in encoders")
+    assert (answer.status, answer.out.splitlines()[-1]) == (0, "1 encoder exported to encoders")
     (folder,) = Path("encoders").iterdir()
     assert sorted(path.name for path in folder.iterdir()) == [
         "config.json", "model.safetensors", "projector.safetensors",
@@ -205,7 +205,7 @@ def test_a_hub_reads_encoders_and_results_back(trained: Workspace) -> None:
     hub = pytest.importorskip("huggingface_hub")
     safetensors = pytest.importorskip("safetensors")
     answer = trained.call("export", "digits", "--as", "hub", "--to", "hub")
-    assert answer.out.splitlines()[-1] == "4 files and 1 encoder in hub", answer.err
+    assert answer.out.splitlines()[-1] == "4 files and 1 encoder exported to hub", answer.err
     (folder,) = (path for path in Path("hub/encoders").iterdir() if path.is_dir())
     card, frame = hub.ModelCard.load("hub/encoders/README.md"), bench.load("digits")
     (accuracy,) = (r for r in card.data.eval_results if r.metric_type == "knn_top1")

@@ -60,7 +60,7 @@ def test_cells_that_diverged_are_named_by_an_export(workspace: Workspace, to: st
     finish(workspace.root / "results", cells[2:4], lambda _: METRICS)
     told = workspace.call("export", "small", "--to", to).out
     failed = f"2 cells exported as failed, because they diverged: {', '.join(ids)}\n"
-    assert f"2 cells in {to}\n{failed}" in told
+    assert f"2 cells exported to {to}\n{failed}" in told
 
 
 def test_failures_of_tables_name_their_table(workspace: Workspace) -> None:

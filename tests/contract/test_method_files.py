@@ -143,7 +143,7 @@ SEEN = {
         suite={"fixed.epsilon": 0.1},
     ),
     "another target": Mistake(
-        "suites/digits.yaml: loss 'tiny-dino' is a method, but target is 'shared': target 'own' ",
+        "suites/digits.yaml: target 'own' and a loss that belongs to a method can be used only",
         suite={"fixed.target": "shared"},
     ),
     "a loss that is no method": Mistake(

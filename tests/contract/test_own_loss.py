@@ -98,8 +98,8 @@ def test_it_is_trained_shown_and_stale_once_it_is_edited(workspace: Workspace) -
     told = workspace.call("status", "digits", "--json")
     assert (told.json["stale"], told.json["done"]) == (2, 0)
     assert told.err == (
-        "bench: loss 'push-apart' was edited: 2 cells computed with the earlier "
-        "code are out of date; `bench run` computes them again\n"
+        "bench: loss 'push-apart' was edited: `bench run` repeats 2 cells that the "
+        "earlier code computed\n"
     )
     for name in ("push-apart.py", "push-apart.yaml"):
         (workspace.root / "suites" / "losses" / name).unlink()

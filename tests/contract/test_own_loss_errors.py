@@ -59,7 +59,8 @@ SEEN = {
     ),
     "YAML that is none": Mistake(f"{AT}.yaml: line 2, column 5: ", f"{YAML[:3]}\n  - : : {{"),
     "an error of syntax": Mistake(
-        f"{AT}.py:2: '(' was never closed", code=CODE.replace(" key_ND.T", " (key_ND.T")
+        f"{AT}.py:2: the code is not valid Python: '(' was never closed",
+        code=CODE.replace(" key_ND.T", " (key_ND.T"),
     ),
     "another function": Mistake(
         f"{AT}.py: the file must define the function 'push_apart'; it defines push",
@@ -123,7 +124,7 @@ SEEN = {
         f"{YAML}learned: {{margin: 1}}\n",
     ),
     "a state that nothing makes": Mistake(
-        f"{AT}.py:1: the argument state needs a function 'begin' that returns its start value",
+        f"{AT}.py:1: the argument `state` needs a function 'begin' that returns the first state",
         code=CODE.replace("margin)", "margin, state)"),
     ),
     "an update of no state": Mistake(

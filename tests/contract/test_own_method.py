@@ -36,7 +36,7 @@ def elsewhere(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspac
     )
     answer = workspace.call("run", "digits", "--executor", "inline")
     counts = answer.out.splitlines()[0]
-    assert (answer.status, counts) == (0, "1 done, 0 failed, 0 missing"), answer.err
+    assert (answer.status, counts) == (0, "cells: 1 done, 0 failed, 0 missing"), answer.err
     words = ("export", "digits", "--to", "cells.tar", "--encoders", "--json")
     assert workspace.call(*words).json["cells"] == 1
     monkeypatch.chdir(there)

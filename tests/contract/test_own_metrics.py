@@ -133,7 +133,7 @@ SEEN = {
             "scores", SCORE.replace("def score", "def scores")
     ),
     "no function at all": Mistake(f"{E}: the file must define the function 'score'", "score = 3\n"),
-    "no Python": Mistake(f"{E}:1: invalid syntax", "def score(:\n"),
+    "no Python": Mistake(f"{E}:1: the code is not valid Python: invalid syntax", "def score(:\n"),
     "no docstring": Mistake(
         f"{E}:1: score needs a docstring that says what it measures",
         SCORE.replace('    """A number of the features."""\n', ""),
@@ -271,7 +271,7 @@ def test_an_invalid_file_stops_only_the_suites_that_name_it(workspace: Workspace
     answer = workspace.call("plan", "digits")
     assert answer.status == 0
     record = "bench: this file is left out: suites/records/power.yaml: version: "
-    other = "bench: this file is left out: suites/evaluations/other.py:1: invalid syntax"
+    other = "bench: this file is left out: suites/evaluations/other.py:1: the code is not"
     assert [line.startswith((record, other)) for line in answer.err.splitlines()[:2]] == [True] * 2
     assert workspace.call("suites").err.count("this file is left out: ") == 2
     workspace.suite(changed(SUITE, {"fixed.record": "power", "tables": []}))
@@ -354,8 +354,8 @@ def test_it_is_measured_shown_and_exported(workspace: Workspace) -> None:
     write(workspace, score=SCORE.replace("return ", "return 1 + "))
     told = workspace.call("show", "digits")
     assert told.err.startswith(
-        "bench: evaluate 'score' was edited: 1 cell computed with the earlier code "
-        "is out of date; `bench run` computes it again\n"
+        "bench: evaluate 'score' was edited: `bench run` repeats 1 cell that the earlier "
+        "code computed\n"
     )
     assert told.status == 3  # no number of the former code is shown
     assert workspace.call("status", "digits", "--json").json["stale"] == 1
@@ -367,7 +367,8 @@ def test_it_is_measured_shown_and_exported(workspace: Workspace) -> None:
     assert len([*(workspace.root / "results" / "trained").iterdir()]) == 1
     both = (SCORE.replace("return ", "return 2 + "), HARDEST.replace("amax", "amin"))
     write(workspace, *both)
-    named = re.findall("bench: (.*?) was edited: 1 cell", workspace.call("status", "digits").err)
+    err = workspace.call("status", "digits").err
+    named = re.findall("bench: (.*?) was edited: `bench run` repeats 1 cell ", err)
     assert named == ["evaluate 'score'", "record 'hardest'"]
 
 

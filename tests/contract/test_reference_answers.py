@@ -61,7 +61,7 @@ def test_ones_own_cells_answer_alone(with_reference: Workspace) -> None:
 
 
 def test_status_says_from_where_the_reading_verbs_answer(with_reference: Workspace) -> None:
-    note = "  30 of these cells are in the reference results, which `show` and `compare` use\n"
+    note = "  30 of the cells are in the reference results, which `show` and `compare` use\n"
     assert note in with_reference.call("status", *WORDS).out
     assert (
         with_reference.call("--results", "new", "status", *WORDS, "--json").json["reference"] == 0

@@ -64,7 +64,7 @@ def test_a_part_is_named_in_hints_and_may_be_empty(workspace: Workspace) -> None
     assert len(plan["cells"]) == 2
     assert "no cells" in workspace.call("plan", "digits", "--shard", "5/5").out
     answer = run(workspace, "results", "--shard", "5/5")
-    assert (answer.status, answer.out) == (0, "0 done, 0 failed, 0 missing\n")
+    assert (answer.status, answer.out) == (0, "cells: 0 done, 0 failed, 0 missing\n")
 
 
 @pytest.mark.parametrize("shard", ["0/3", "4/3", "1/0", "1", "a/b", "-1/3", "1/3/5", "1.5/3"])

@@ -222,7 +222,7 @@ def test_where_another_scale_has_cells_is_told(workspace: Workspace) -> None:
     path = workspace.root / "suites" / "small.yaml"
     finish(workspace.root / "results", cells_of(path, "long")[:3], number)
     note = (
-        "bench: this shows small at the suite's default scale, tiny; finished "
+        "bench: small is shown at its default scale, tiny; finished "
         "cells exist at long (3 of 16): choose a scale with --scale\n"
     )
     for verb, status in {"show": 3, "status": 0, "plan": 0, "compare": 3, "claims": 3}.items():
@@ -253,7 +253,7 @@ def test_a_run_ends_with_what_was_measured_and_the_next_command(
     path = workspace.suite(changed(SUITE, changes))
     finish(workspace.root / "results", cells_of(path, "tiny"), number)
     lines = workspace.call("run", "small").out.splitlines()
-    assert lines[0] == "16 done, 0 failed, 0 missing"
+    assert lines[0] == "cells: 16 done, 0 failed, 0 missing"
     assert lines[2] == "small at scale tiny (reduced: seconds): 16 of 16 cells done"
     assert (lines[-1], sum("0.70 [0.20 to 1.20]" in line for line in lines)) == (next_line, 2)
     assert workspace.call("run", "small", "--json").json["done"] == 16
@@ -288,7 +288,7 @@ def test_settings_may_be_set_and_such_cells_belong_to_no_suite(workspace: Worksp
     assert {(c["steps"], c["mi_true"], c["K"]) for c in configs} == {(20, 2.0, 8), (20, 4.0, 8)}
     assert len(configs) == 8  # 2 losses, 2 MI, 2 seeds
     ended = workspace.call("run", *words, "--executor", "inline")
-    assert ended.out.startswith("8 done, 0 failed, 0 missing\n")
+    assert ended.out.startswith("cells: 8 done, 0 failed, 0 missing\n")
     assert "mi_true = 4" in ended.out
     assert "`bench show small --scale tiny` shows the suite's own cells" in ended.out
     assert workspace.call("status", *words, "--json").json["done"] == 8

@@ -68,7 +68,7 @@ def test_a_slurm_that_does_not_answer_is_told(
     slurm.alive = None
     with pytest.raises(LaunchError) as unknown:
         stop(selection)
-    assert str(unknown.value) == ("Slurm does not answer: jobs submitted from here may still run")
+    assert str(unknown.value) == ("Slurm does not answer: jobs submitted earlier may still run")
 
 
 def test_status_lists_jobs_with_the_cells_that_they_compute(
@@ -82,7 +82,8 @@ def test_status_lists_jobs_with_the_cells_that_they_compute(
     monkeypatch.delenv("SLURM_JOB_ID")
     out = workspace.call("--results", str(selection.results), "status", "small").out
     (line,) = (line for line in out.splitlines() if "job 7_0" in line)
-    assert line.startswith(f"  job 7_0 running on n1 for 1:05 (log: {given / '7_0_0_log.out'}): ")
+    log = given / "7_0_0_log.out"
+    assert line.startswith(f"  job 7_0 is running on n1 for 1:05 (log: {log}): ")
     assert line.endswith("): infonce, mi_true 2, K 8, seed 0")
     assert "  2 jobs pending\n    1 pending: QOSMaxJobsPerUserLimit\n" in out
     words = ("--results", str(selection.results), "status", "small", "--json")

@@ -246,7 +246,7 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     "artifacts without a paper": (
         small({"paper": REMOVED}),
         "suites/small.yaml: reproduces: a suite with this key needs the key "
-        "paper, which names the paper.\n",
+        "`paper`, which names the paper.\n",
     ),
     "unknown experiment": (
         small({"experiment": "gausian-mi"}),
@@ -377,8 +377,8 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
                 ]
             }
         ),
-        "suites/small.yaml: compare.0: artifacts x metrics x cases are 1040; at most 1000 are "
-        "allowed.\n",
+        "suites/small.yaml: compare.0: artifacts, metrics and cases give 1040 comparisons; at "
+        "most 1000 are allowed.\n",
     ),
     "a scale that names another folder": (
         small({"scales": {"../../../esc": SECONDS}, "scale": "../../../esc"}),

@@ -36,10 +36,10 @@ def test_tensorboard_reads_histories_and_final_metrics(small: Workspace) -> None
 
     for _ in range(2):  # once more gives the same, not twice as many points
         answer = small.call(*EXPORT, "tensorboard")
-        assert (answer.status, answer.out.splitlines()[-1]) == (0, "2 histories in runs")
+        assert (answer.status, answer.out.splitlines()[-1]) == (0, "2 histories exported to runs")
     assert small.call("export", "small", "--to", "tables", "--histories").status == 0
     answer = small.call("--results", "tables", *EXPORT, "tensorboard")
-    assert (answer.status, answer.out.splitlines()[-1]) == (0, "2 histories in runs")
+    assert (answer.status, answer.out.splitlines()[-1]) == (0, "2 histories exported to runs")
     folders = sorted(Path("runs/small-tiny").iterdir())
     names = {cell.id: cell.settings["loss"] for cell in cells_of(Path("suites/small.yaml"), "tiny")}
     assert {path.name.rsplit("-", 1)[1] for path in folders} == set(names)

@@ -66,7 +66,7 @@ def test_torchrun_gives_what_one_process_gives_though_killed(
     assert "bench:" not in killed.communicate(timeout=120)[0]  # the other ends without a word
     assert killed.returncode != 0
     told = bench_on_two_ranks(tmp_path).communicate(timeout=180)[0]
-    assert "1 done, 0 failed, 0 missing" in told, told
+    assert "cells: 1 done, 0 failed, 0 missing" in told, told
     assert told.count("0 missing") == 1  # one rank speaks
     attempts = sorted(tmp_path.glob("two/pretrain/*/attempts/*.json"))
     owners = [json.loads(path.read_text())["owner"]["pid"] for path in attempts]

@@ -106,7 +106,7 @@ def test_killed_at_random_moments_it_ends_as_if_it_was_not(workspace: Workspace)
         wait_for(lambda: not workers_of(workspace.root))  # they follow their launcher
     told = workspace.call("run", "small", *INLINE)
     counts = told.out.splitlines()[0]
-    assert (told.status, counts) == (0, f"{CELLS} done, 0 failed, 0 missing"), told.err
+    assert (told.status, counts) == (0, f"cells: {CELLS} done, 0 failed, 0 missing"), told.err
     assert any(attempt["attempt"] > 1 for attempt in workspace.attempts())  # it was hurt
     assert workspace.summaries() == whole
     assert not list((workspace.root / "results").rglob("checkpoint.pt"))
@@ -124,7 +124,9 @@ def test_pretraining_killed_at_a_random_moment_ends_as_if_it_was_not(workspace: 
     end(process)
     assert any(trained.glob("*/history.jsonl"))
     told = workspace.call("run", "digits", *INLINE)
-    assert (told.status, told.out.splitlines()[0]) == (0, "4 done, 0 failed, 0 missing"), told.err
+    assert (told.status, told.out.splitlines()[0]) == (0, "cells: 4 done, 0 failed, 0 missing"), (
+        told.err
+    )
     assert any(trained.glob("*/attempts/0002.json"))  # it was hurt
     assert workspace.summaries() == whole
     assert len(list(trained.glob("*/encoder.pt"))) == 2
@@ -146,7 +148,9 @@ def test_a_tuning_killed_at_a_random_moment_ends_as_if_it_was_not(workspace: Wor
     process.kill()
     end(process)
     told = workspace.call("run", "digits", *INLINE)
-    assert (told.status, told.out.splitlines()[0]) == (0, "4 done, 0 failed, 0 missing"), told.err
+    assert (told.status, told.out.splitlines()[0]) == (0, "cells: 4 done, 0 failed, 0 missing"), (
+        told.err
+    )
     assert any(tuned.glob("*/attempts/0002.json"))  # it was hurt
     assert workspace.summaries() == whole
     assert not list(tuned.glob("*/checkpoint.pt"))
@@ -170,7 +174,9 @@ def test_a_detector_killed_at_a_random_moment_ends_as_if_it_was_not(workspace: W
     process.kill()
     end(process)
     told = workspace.call("run", "digits", *INLINE)
-    assert (told.status, told.out.splitlines()[0]) == (0, "2 done, 0 failed, 0 missing"), told.err
+    assert (told.status, told.out.splitlines()[0]) == (0, "cells: 2 done, 0 failed, 0 missing"), (
+        told.err
+    )
     assert any(detectors.glob("*/attempts/0002.json"))  # it was hurt
     assert workspace.summaries() == whole
     assert not list(detectors.glob("*/checkpoint.pt"))
@@ -192,9 +198,8 @@ def test_what_a_data_set_has_not_is_told_before_anything_runs(workspace: Workspa
     answer = workspace.call("run", "digits", "--executor", "inline")
     assert (answer.status, answer.out) == (2, "")
     assert answer.err == (
-        "bench: knn_k is 129, but train_images limits the training to 128 images "
-        "(this concerns 1 of the cells; nothing was run; exclude these cells with "
-        "--where)\n"
+        "bench: knn_k is 129, but train_images limits the training to 128 images. "
+        "Nothing was run, because 1 cell cannot be computed; exclude such cells with --where\n"
     )
     assert not (workspace.root / "results").exists()
 

@@ -88,7 +88,7 @@ class Views:
         B = parameters.flip.shape[1]
         if cropped is not None:
             if len(cropped) != self.count:
-                raise ValueError(f"cropped must be {self.count} views, found {len(cropped)}")
+                raise ValueError(f"cropped must hold {self.count} views, found {len(cropped)}")
             for images, size in zip(cropped, self.sizes, strict=True):
                 _check("cropped", images, (B, 3, size, size))
         elif pixels is not None:
@@ -101,7 +101,7 @@ class Views:
             elif pixels is not None:
                 images = cut(pixels, drawn, size)
             else:
-                raise ValueError("one of pixels and cropped must be given")
+                raise ValueError("one of the arguments `pixels` and `cropped` must be given")
             images = soften(colour(shift(images, drawn), drawn), drawn)
             images = filtered(move(images, drawn), drawn).clamp_(0.0, 1.0)
             views.extend(images.view(-1, B, 3, size, size))
@@ -145,12 +145,11 @@ def make_views(
     for what, side in (("size", size), ("local_size", local_size)):
         if side is not None and side < 2:
             raise ValueError(f"{what} must be at least 2 pixels, found {side}")
-    if any(recipe.local for recipe in recipes) != (local_size is not None):
-        raise ValueError(
-            f"local_size must be {'set' if local_size is None else 'null'}, because "
-            f"views '{name}' {'have' if local_size is None else 'do not have'} local "
-            "views"
-        )
+    has_local = any(recipe.local for recipe in recipes)
+    if has_local and local_size is None:
+        raise ValueError(f"local_size must be set, because views '{name}' have local views")
+    if not has_local and local_size is not None:
+        raise ValueError(f"local_size must be null, because views '{name}' have no local views")
     return Views(recipes, size, local_size)
 
 

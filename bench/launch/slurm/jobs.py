@@ -77,7 +77,7 @@ def jobs_of(results: Path, cells: Set[str] | None = None) -> list[SlurmJob]:
     names = f"--name={','.join(submissions)}"
     answer = ask("squeue", "--noheader", "--array", names, f"--format={FORMAT}")
     if answer is None:
-        raise LaunchError("Slurm does not answer: jobs submitted from here may still run")
+        raise LaunchError("Slurm does not answer: jobs submitted earlier may still run")
     found = []
     for line in answer.splitlines():
         name, job, state, reason, node, elapsed = line.strip().split("|", 5)

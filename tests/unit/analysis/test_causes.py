@@ -46,10 +46,10 @@ def test_the_model_that_trained_an_encoder_counts() -> None:
 @pytest.mark.parametrize(
     ("here", "there", "told"),
     [
-        (OLD, ZEN4, "for 1 of these 1 cells, the results in at least one folder do not "
-            "record the processor's model: processors with the same name can "
+        (OLD, ZEN4, "for 1 of the 1 cells with different results, at least one folder "
+            "does not record the processor's model: processors with the same name can "
             "compute different results, which may be the reason\n"),
-        (ZEN3, ZEN4, "1 cell with different results where only the processor's "
+        (ZEN3, ZEN4, "1 cell gave different results, where only the processor's "
             "model or its vector instructions differ: processors with "
             "the same name can compute different results, which may be "
             "the reason\n"),

@@ -321,7 +321,7 @@ def test_a_number_instead_of_another_side() -> None:
     assert str(judge(check, lambda c: 50.1 + noise(c)).verdict) == "holds"
     assert str(judge(check, lambda c: 49.9 + noise(c)).verdict) == "fails"
     with pytest.raises(
-        ValueError, match="exceeds: exactly one of the keys than and value is needed"
+        ValueError, match="exceeds: exactly one of the keys `than` and `value` is needed"
     ):
         ADAPTER.validate_python({"check": "exceeds", "metric": "m"})
 
@@ -332,7 +332,7 @@ def test_histories_give_one_number_per_run() -> None:
     told = [number_at(history, "m", At.model_validate(at)) for at in asked]
     assert told == [3.0, 5.0, None]
     assert number_at([{"step": 1.0}], "m", At(since=2)) is None
-    with pytest.raises(ValueError, match="at: exactly one of the keys since and area is needed"):
+    with pytest.raises(ValueError, match="exactly one of the keys `since` and `area` is needed"):
         At(since=1, area=True)
 
 

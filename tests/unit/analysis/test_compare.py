@@ -81,7 +81,7 @@ def test_a_seed_counts_once() -> None:
     suite = load_suite(path)
     cells = expand(suite, "quick", path)
     done = [(cell, Finished({"mi_lower_bound": 1.0}, {})) for cell in cells]
-    with pytest.raises(ValueError, match=r"^table-9: a seed occurs twice in the seeds \[0"):
+    with pytest.raises(ValueError, match=r"^table-9: a mean over seeds has the same seed twice:"):
         compare(suite, "quick", cells + cells, done, load_paper("eqco"))
 
 
@@ -266,7 +266,7 @@ def test_a_row_key_that_names_no_setting_is_told() -> None:
         check_suite(suite, path)
     assert str(error.value).startswith(
         f"{path}: compare.0: the rows of text-g have the key 'quantity', which names no setting; "
-        "rename it under renamed or list it under unmatched. "
+        "rename it under `renamed` or list it under `unmatched`. "
     )
 
 

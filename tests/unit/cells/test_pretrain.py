@@ -280,7 +280,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "linear protocol": (
         {"linear": "mocco"},
-        "linear 'mocco' is unknown. Did you mean 'moco'? Allowed here: ",
+        "the linear protocol 'mocco' is unknown. Did you mean 'moco'? Allowed here: ",
     ),
     "no method": ({"method": None}, "the setting method is missing. Allowed methods: "),
     "no loss": (

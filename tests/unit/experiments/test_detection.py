@@ -372,11 +372,11 @@ def test_the_suite_runs_to_its_page(workspace: Workspace) -> None:
     plan = workspace.call("--data", "sets", "plan", name, "--scale", "paper")
     assert plan.status == 0
     assert (
-        "bench: these cells cannot be computed yet: imagenet1k: the folder "
+        "bench: cells of this suite cannot be computed yet: imagenet1k: the folder "
         "sets/imagenet1k does not exist. " in plan.err
     )
     assert (
-        "bench: these cells cannot be computed yet: coco: sets/coco has no train "
+        "bench: cells of this suite cannot be computed yet: coco: sets/coco has no train "
         "part, which must be stored in the folder train/" in plan.err
     )
     done = workspace.call("run", name, "--scale", "smoke", "--executor", "inline")

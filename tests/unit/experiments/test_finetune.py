@@ -342,7 +342,7 @@ def test_the_suite_runs_to_its_page(workspace: Workspace) -> None:
     plan = workspace.call("--data", "sets", "plan", name, "--scale", "paper")
     assert plan.status == 0
     assert (
-        "bench: these cells cannot be computed yet: imagenet1k: the folder "
+        "bench: cells of this suite cannot be computed yet: imagenet1k: the folder "
         "sets/imagenet1k does not exist. " in plan.err
     )
     done = workspace.call("run", name, "--scale", "smoke", "--executor", "inline")

@@ -420,8 +420,8 @@ def test_a_training_without_classes_goes_on_to_the_same_bits(
     ("changes", "told"),
     [
         ({}, "set evaluated_on to a labelled data set, or to 'none', which skips all evaluations"),
-        ({"evaluated_on": "none", "knn_every_epochs": 1}, "knn_every_epochs needs; set it to 0"),
-        ({"evaluated_on": "none", "online_linear": True}, "online_linear needs; set it to false"),
+        ({"evaluated_on": "none", "knn_every_epochs": 1}, "set knn_every_epochs to 0"),
+        ({"evaluated_on": "none", "online_linear": True}, "set online_linear to false"),
     ],
 )
 def test_what_needs_classes_is_refused_before_training(

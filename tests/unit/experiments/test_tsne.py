@@ -43,7 +43,7 @@ def test_it_shares_the_training_and_not_the_id() -> None:
 
 
 def test_the_perplexity_asks_for_images() -> None:
-    with pytest.raises(ValidationError, match="images is 15, but must exceed 3 times"):
+    with pytest.raises(ValidationError, match="number of images is 15, but must exceed 3 times"):
         map_of(images=15)
 
 

@@ -447,6 +447,6 @@ def test_a_new_kind_is_a_class_and_a_line(monkeypatch: pytest.MonkeyPatch) -> No
     assert canvas is not None
     assert [line.get_label() for line in canvas.axes[0].lines] == ["eqco", "infonce"]
     with pytest.raises(
-        ValueError, match="log_y: the key can be used only with draw: lines or history or dist"
+        ValueError, match="log_y: this key can be used only if `draw` is lines or history or dist"
     ):
         Figure(**{**figure.model_dump(), "log_y": True})

@@ -72,11 +72,11 @@ def test_without_the_baseline_nothing_is_drawn() -> None:
 
 
 def test_a_figure_of_gains_names_its_baseline() -> None:
-    with pytest.raises(ValidationError, match="draw: gains needs the key baseline"):
+    with pytest.raises(ValidationError, match="kind of figure 'gains' needs the key `baseline`"):
         Figure.model_validate(FIGURE.model_dump() | {"baseline": {}})
     with pytest.raises(
         ValidationError,
-        match="baseline: the key can be used only with draw: gains, not with 'points'",
+        match="baseline: this key can be used only if `draw` is gains, found 'points'",
     ):
         Figure.model_validate(FIGURE.model_dump() | {"draw": "points"})
 

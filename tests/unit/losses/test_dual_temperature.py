@@ -188,7 +188,7 @@ def test_stacked_cells_have_their_own_temperatures(form: Form) -> None:
     [
         ({"tau": -1.0}, "tau must be above 0, found -1.0"),
         ({"tau_beta": math.nan}, "tau_beta must be above 0, found nan"),
-        ({"form": "both"}, "form must be released or printed, found both"),
+        ({"form": "both"}, "form must be 'released' or 'printed', found 'both'"),
     ],
 )
 def test_arguments_out_of_their_domain(wrong: dict[str, Any], message: str) -> None:

@@ -292,11 +292,11 @@ MISTAKES = {
         lacking("e", positive_gradient="w"),
     "negative_gradient must be one of softmax, online, target, variance, found w":
         lacking("e", negative_gradient="w"),
-    "balance may be None only for positive 'predictor' with "
-            "negative 'online', found target with online":
+    "balance may be None only with positive_gradient 'predictor' and negative_gradient "
+            "'online', found 'target' and 'online'":
         lacking("e", balance=None),
-    "balance may be None only for positive 'predictor' with "
-            "negative 'online', found predictor with target":
+    "balance may be None only with positive_gradient 'predictor' and negative_gradient "
+            "'online', found 'predictor' and 'target'":
         lacking("d, Eq. 26", negative_gradient="target"),
     "predictor needs correlation_DD": lacking("d, Eq. 26", correlation_DD=None),
     "predictor needs eps": lacking("d, Eq. 26", eps=None),
@@ -308,21 +308,21 @@ MISTAKES = {
     "variance needs var_weight": lacking("i", var_weight=None),
     "variance needs gamma": lacking("i", gamma=None),
     "tau must be above 0, found 0.0": lacking("a", tau=0.0),
-    "balance must be above 0 for negative variance, found 0.0": lacking("i", balance=0.0),
+    "negative_gradient 'variance' needs balance > 0, found 0.0": lacking("i", balance=0.0),
     "the matrix F must have shape (4, 4), found (3, 3)": lacking("e", correlation_DD=torch.eye(3)),
     "the samples must have shape (M, 4) with M >= 1, found (0, 4)": lacking(
         "a", samples_MD=torch.zeros(0, 4, dtype=torch.float64)
     ),
-    "F must be torch.float64 as the outputs, found torch.float32": lacking(
+    "F must have type torch.float64, like the outputs, found torch.float32": lacking(
         "e", correlation_DD=torch.eye(4)
     ),
-    "samples must be torch.float64 as the outputs, found torch.float32": lacking(
+    "samples must have type torch.float64, like the outputs, found torch.float32": lacking(
         "a", samples_MD=torch.zeros(6, 4)
     ),
-    "the argument allowed must have shape (3, 6) and type "
+    "the argument `allowed` must have shape (3, 6) and type "
             "torch.bool, found (3, 5) and torch.bool":
         lacking("b", allowed_NM=torch.ones(3, 5, dtype=torch.bool)),
-    "the argument allowed must have shape (3, 6) and type "
+    "the argument `allowed` must have shape (3, 6) and type "
             "torch.bool, found (3, 6) and torch.float32":
         lacking("b", allowed_NM=torch.ones(3, 6)),
 }  # fmt: skip

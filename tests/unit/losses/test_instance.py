@@ -159,13 +159,15 @@ MISTAKES: dict[str, Any] = {
     "kappa must be above 0, found 0.0": lambda p, n: ir(
         p, n, tau=0.1, kappa=0.0, normaliser="sampled"
     ),
-    "normaliser must be sampled or constant, found x": lambda p, n: ir(
+    "normaliser must be 'sampled' or 'constant', found 'x'": lambda p, n: ir(
         p, n, tau=0.1, kappa=1.0, normaliser=X
     ),
     "own_entry 'if-near' needs the argument close_NK": lambda p, n: la(
         p, n, tau=0.1, normaliser="constant", own_entry="if-near"
     ),
-    "where must be inside or outside, found x": lambda p, n: neighbour_gain(p, n, tau=0.1, where=X),
+    "`where` must be 'inside' or 'outside', found 'x'": lambda p, n: neighbour_gain(
+        p, n, tau=0.1, where=X
+    ),
     "tau must be above 0, found 0.0": lambda p, n: neighbour_gain(p, n, tau=0.0, where="inside"),
 }
 

@@ -232,11 +232,11 @@ MISTAKES: dict[str, Callable[[], Any]] = {
     "the matrix F must have shape (2, 2), found (3, 3)": lambda: unigrad(
         X, X, correlation_DD=torch.eye(3), balance=1.0
     ),
-    "F must be torch.float32 as the outputs, found torch.float64": lambda: unigrad(
+    "F must have type torch.float32, like the outputs, found torch.float64": lambda: unigrad(
         X, X, correlation_DD=EYE.double(), balance=1.0
     ),
-    "targets must be torch.float64 as the outputs, found torch.bfloat16": lambda: barlow_twins(
-        X.double(), X.bfloat16(), balance=1.0
+    "targets must have type torch.float64, like the outputs, found torch.bfloat16": lambda: (
+        barlow_twins(X.double(), X.bfloat16(), balance=1.0)
     ),
     "all features must have shapes (N, D) with the same D, found []": lambda: correlation(),
     "all features must have shapes (N, D) with the same D, found [(3, 2), (2, 3)]": lambda: (
@@ -248,7 +248,7 @@ MISTAKES: dict[str, Callable[[], Any]] = {
     ),
     "the matrix must have a shape (D, D), found (3, 2)": lambda: matrix(X, 0.3, "printed"),
     "eps must be at least 0, found -1.0": lambda: matrix(EYE, -1.0, "printed"),
-    "form must be printed or released, found exact": lambda: matrix(EYE, 0.3, "exact"),
+    "form must be 'printed' or 'released', found 'exact'": lambda: matrix(EYE, 0.3, "exact"),
     "the matrix F must have an eigenvalue above 0, but the largest is 0.0": lambda: matrix(
         0 * EYE, 0.3, "printed"
     ),

@@ -190,8 +190,8 @@ def test_theorem_2_1(seed: int) -> None:
         *(
             (
                 {"clusters": k, "clusterings": R},
-                "clusters must be 1 to 40 with clusterings >= 1, or None "
-            f"with clusterings 0, found {k} and {R}",
+                "clusterings >= 1 needs clusters from 1 to 40, and clusterings 0 needs clusters "
+                f"None, found clusterings {R} with clusters {k}",
             )
             for k, R in ((None, 1), (5, 0), (0, 1), (41, 1), (5, -1))
         ),

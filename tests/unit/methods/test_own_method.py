@@ -143,5 +143,5 @@ def test_swav_assigns_stored_outputs_once_there_are_as_many() -> None:
 
 
 def test_no_record_of_queries_and_keys_is_made_of_it() -> None:
-    with pytest.raises(ValueError, match="record cannot be set with target 'own', which has no"):
+    with pytest.raises(ValueError, match="target 'own' has no queries and keys to record"):
         cell_of("dino", record="mine", record_file="0" * 16)

@@ -82,9 +82,13 @@ def test_a_torn_file_of_arrays_is_told(tmp_path: Path) -> None:
         ("metric.loss", "NaN", "loss is not a finite number"),
         ("metric.loss", '"x"', "loss is not a finite number"),
         ("metric.loss", "1e308", "loss is not a finite number"),
-        ("origin.wall_s", '"x"', "wall_s is not a number"),
-        ("origin.wall_s", "[" * 10_000, "wall_s is not a number"),
-        ("origin.code.x", "[1]", "code.x is not text, a number or a truth value"),
+        ("origin.wall_s", '"x"', "the origin is not valid: wall_s is not a number"),
+        ("origin.wall_s", "[" * 10_000, "the origin is not valid: wall_s is not a number"),
+        (
+            "origin.code.x",
+            "[1]",
+            "the origin is not valid: code.x is not text, a number or a truth value",
+        ),
     ],
 )
 def test_a_table_that_holds_something_else_is_told(

@@ -34,11 +34,11 @@ MISTAKES = {
     ),
     "printed values of a history": (
         {"figures.0.draw": "history", "figures.0.reference": REMOVED},
-        "figures.0: artifact: the key can be used only with draw: lines, not with 'history'.",
+        "figures.0: artifact: this key can be used only if `draw` is lines, found 'history'.",
     ),
     "noise of lines": (
         {"figures.0.noise": "K"},
-        "figures.0: noise: the key can be used only with draw: scatter, not with 'lines'.",
+        "figures.0: noise: this key can be used only if `draw` is scatter, found 'lines'.",
     ),
     "an unknown setting among several": (
         {"figures.0.by": ["loss", "alhpa"]},

@@ -137,14 +137,14 @@ MISTAKES: dict[str, tuple[dict[str, Any], Any, str]] = {
     "nothing to be like, and not whole": (
         {"fixed": {"steps": 1}},
         None,
-        "suites/small.yaml: scales.tiny: the scale lacks what and "
-        "protocol; give both keys, or name a shared scale under like.\n",
+        "suites/small.yaml: scales.tiny: the scale lacks what and protocol; a scale needs the "
+        "keys `what` and `protocol`, or the name of a shared scale under `like`.\n",
     ),
     "half of it": (
         {"what": "tiny"},
         None,
-        "suites/small.yaml: scales.tiny: the scale lacks protocol; "
-        "give this key, or name a shared scale under like.\n",
+        "suites/small.yaml: scales.tiny: the scale lacks protocol; a scale needs the keys "
+        "`what` and `protocol`, or the name of a shared scale under `like`.\n",
     ),
     "a value that the cells refuse": (
         {"like": "quick"},
@@ -189,8 +189,8 @@ MISTAKES: dict[str, tuple[dict[str, Any], Any, str]] = {
     "a shared scale that is not whole": (
         {"like": "quick"},
         {"quick": {"what": "a few steps"}},
-        "suites/scales/own.yaml: quick: the scale lacks protocol; "
-        "give this key, or name a shared scale under like.\n",
+        "suites/scales/own.yaml: quick: the scale lacks protocol; a scale needs the keys "
+        "`what` and `protocol`, or the name of a shared scale under `like`.\n",
     ),
     "two of a name": (
         {"like": "digits"},

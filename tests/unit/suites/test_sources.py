@@ -60,7 +60,7 @@ def test_a_value_in_units_of_another_setting_is_its_product() -> None:
     cell = filled({"method": "own", "feature_dim": 64}, known)
     assert cell["cov_weight"] == 5.12
     assert filled({"method": "own", "feature_dim": 64, "cov_weight": 2.0}, known)["cov_weight"] == 2
-    with pytest.raises(ValueError, match=r"^the value 0.08 feature_dim needs a number as"):
+    with pytest.raises(ValueError, match=r"^the value '0.08 feature_dim' needs feature_dim to be"):
         filled({"method": "own"}, known)
 
 

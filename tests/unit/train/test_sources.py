@@ -280,6 +280,6 @@ def test_lab_images_are_the_rgb_ones_in_lab(imagenet100: Path) -> None:
 
 
 def test_what_a_set_does_not_have_is_told() -> None:
-    told = "local_size must be null, because views 'simclr' do not have local views"
+    told = "local_size must be null, because views 'simclr' have no local views"
     with pytest.raises(DataFailure, match=f"^{told}$"):
         open_source(cell_with(views="simclr", local_size=4), Path(), "cpu")

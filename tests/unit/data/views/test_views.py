@@ -150,7 +150,7 @@ def test_local_sizes_are_of_sets_with_local_views() -> None:
     ):
         make_views("multi-crop", size=16)
     with pytest.raises(
-        ValueError, match=r"^local_size must be null, because views 'simclr' do not have"
+        ValueError, match=r"^local_size must be null, because views 'simclr' have no local"
     ):
         make_views("simclr", size=16, local_size=8)
     with pytest.raises(ValueError, match=r"^local_size must be at least 2 pixels, found 1$"):
@@ -202,7 +202,7 @@ def test_images_that_do_not_fit_the_parameters() -> None:
     text = "cropped must be uint8 of shape (2, 3, 8, 8), found torch.uint8 (2, 3, 8, 4)"
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
         views.apply(None, parameters, cropped=[crops, crops[..., :4]])
-    with pytest.raises(ValueError, match=r"^cropped must be 2 views, found 1$"):
+    with pytest.raises(ValueError, match=r"^cropped must hold 2 views, found 1$"):
         views.apply(None, parameters, cropped=[crops])
-    with pytest.raises(ValueError, match=r"^one of pixels and cropped must be given$"):
+    with pytest.raises(ValueError, match=r"^one of the arguments `pixels` and `cropped` must be"):
         views.apply(None, parameters)
