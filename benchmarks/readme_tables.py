@@ -159,11 +159,11 @@ def open_claims() -> str:
     machine = Machine("cpu", names.most_common(1)[0][0])
     lines = rows(WORKSPACE, untested, machine)
     listed = {name for line in lines for name in line[-1].split(", ")}
-    count = f"{len(listed)} of the {len(untested)} claims that nothing tests yet"
+    count = f"{len(listed)} of the {len(untested)} claims that no reference run tests yet"
     known = [float(line[MINUTES]) for line in lines if line[MINUTES] != UNKNOWN]
-    total = f"The {len(known)} suites with a known time take {sum(known) / 60:.0f} core-hours"
+    total = f"{len(known)} suites of open claims take {sum(known) / 60:.0f} core-hours in total"
     table = _table([HEADS, RULE, *lines])
-    return f"{count} have checks at these scales. {total}, each on its own.\n\n{table}"
+    return f"{count} can be tested on a CPU. Run separately, {total}.\n\n{table}"
 
 
 def recipes() -> str:
@@ -182,7 +182,7 @@ def recipes() -> str:
         )
         lines = [RECIPE_HEADS, RECIPE_RULE, *recipe_rows(trials, best)]
         parts.append(f"`{name}`{state}:\n\n{_table(lines)}")
-    return "\n".join(parts) or "No search has run yet.\n"
+    return "\n".join(parts) or "No search for a recipe has run yet.\n"
 
 
 def _counts(counts: Counter[str], order: Sequence[str]) -> str:
