@@ -187,5 +187,5 @@ def _project_words(project: str, found: Sequence[tuple[SourceEffect, Seen | None
     said = [f"The project {project} found {', '.join(parts)}."] * bool(parts)
     if left := sum(answer is None for _, answer in found):
         verb = f"{counted(left, 'difference')} {'does' if left == 1 else 'do'} not count"
-        said.append(f"In the project {project}, {verb} for or against the claim.")
+        said.append(f"In the project {project}, {verb} for or against the paper's claim.")
     return " ".join(said)

@@ -163,8 +163,8 @@ class Findings:
             known = "we know of no published measurement" if self.has_suite else NO_SUITE
             return f"Measured by other projects: {known}."
         kinds = {
-            "as claimed": [row for row in rows if row.says == Seen.YES],
-            "not as claimed": [row for row in rows if row.says == Seen.NO],
+            "that agree with the claims": [row for row in rows if row.says == Seen.YES],
+            "that disagree with the claims": [row for row in rows if row.says == Seen.NO],
         }
         parts = [
             f"Other projects measured {counted(len(found), 'effect')} {words} "
@@ -182,8 +182,10 @@ class Findings:
             run = f"bench run {self.question.suite} --scale {self.question.scale}"
             return f"Measured here: nothing; `{run}` measures the effect."
         verdict, _, why = rows[0].says.partition(": ")
-        open_ = f" The verdict on the effect measured first is open because {why}." if why else ""
-        return f"We measured {_first_words(rows)} with the verdict '{verdict}'.{open_}"
+        said = [f"We measured {_first_words(rows)} with the verdict '{verdict}'."]
+        if why:
+            said.append(f"The verdict on the first effect that we measured is open because {why}.")
+        return " ".join(said)
 
 
 def findings(question: Question, suites: Iterable[Suite], ours: Sequence[Ours]) -> Findings:

@@ -184,7 +184,8 @@ def _section(label: str, preset: Preset, rows: Mapping[str, _Row]) -> str:
     table = _table(heads, lines) if lines else [f"The preset {label} sets nothing itself."]
     what = markdown_text(preset.what)
     if preset.collapses:
-        what += f". **The outputs of this preset collapse**: {markdown_text(preset.collapses)}"
+        collapse = f"**The outputs of the preset {label} collapse**"
+        what += f". {collapse}: {markdown_text(preset.collapses)}"
     return "\n".join([f"### {label}", "", what, "", *(like if preset.like else []), *table, ""])
 
 
