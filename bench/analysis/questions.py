@@ -163,8 +163,8 @@ class Findings:
             known = "we know of no published measurement" if self.has_suite else NO_SUITE
             return f"Measured by other projects: {known}."
         kinds = {
-            "that agree with the claims": [row for row in rows if row.says == Seen.YES],
-            "that disagree with the claims": [row for row in rows if row.says == Seen.NO],
+            "in agreement with the claims": [row for row in rows if row.says == Seen.YES],
+            "in disagreement with the claims": [row for row in rows if row.says == Seen.NO],
         }
         parts = [
             f"Other projects measured {counted(len(found), 'effect')} {words} "

@@ -54,8 +54,8 @@ def test_one_command_says_what_is_known_of_dcl_at_small_batch(workspace: Workspa
     rows = {kind: [e for e in found["effects"] if e["kind"] == kind] for kind in ("others", "here")}
     claimed = [e["effect"] for e in rows["others"] if e["says"] == "yes"]
     size = f"({min(claimed):+.1f} to {max(claimed):+.1f} points)"
-    assert f"{len(claimed)} effects that agree with the claims {size}. " in others
-    assert " disagree with the claims" not in others
+    assert f"{len(claimed)} effects in agreement with the claims {size}. " in others
+    assert " in disagreement with the claims" not in others
     uncounted = others.partition(" points). ")[2]
     assert uncounted == (
         "In other projects, 12 effects of DCL - InfoNCE (-4.2 to +2.0 points) do not count, "
@@ -74,7 +74,9 @@ def test_one_command_says_what_is_known_of_dcl_at_small_batch(workspace: Workspa
 def test_without_results_the_answer_names_the_command(workspace: Workspace) -> None:
     answer = workspace.call("--suites", str(SUITES), "questions", "dclw-weights")
     assert "Measured here: nothing; `bench run dcl-table-2 --scale cifar`" in answer.out
-    assert "6 effects that disagree with the claims (-2.7 to -0.6 points)" in " ".join(answer.out.split())
+    assert "6 effects in disagreement with the claims (-2.7 to -0.6 points)" in " ".join(
+        answer.out.split()
+    )
 
 
 def test_a_check_that_is_not_asked_about_stays_out() -> None:
