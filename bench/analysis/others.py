@@ -57,14 +57,13 @@ class SeenByOthers:
 
     @property
     def summary(self) -> str:
-        """One sentence with the number of projects and the effects of each."""
-        by_project: dict[str, list[SourceEffect]] = {}
-        for effect, _ in self.effects:
-            by_project.setdefault(effect.project, []).append(effect)
+        """The effects of each project that count, and how many differences do not count."""
+        by_project: dict[str, list[tuple[SourceEffect, Seen | None]]] = {}
+        for effect, answer in self.effects:
+            by_project.setdefault(effect.project, []).append((effect, answer))
         if not by_project:
             return "We know of no published measurement of this effect."
-        parts = [_project_words(effects) for effects in by_project.values()]
-        return f"{counted(len(by_project), 'project').capitalize()}: {'; '.join(parts)}."
+        return " ".join(_project_words(*found) for found in by_project.items())
 
     def record(self) -> dict[str, Any]:
         """Return the record for `--json`."""
@@ -175,16 +174,18 @@ def _rows_of(effect: SourceEffect) -> frozenset[tuple[str, int]]:
     return frozenset((row.source.id, row.position) for row in effect.rows)
 
 
-def _project_words(effects: Sequence[SourceEffect]) -> str:
-    """Return the effects of one project in words, those of a kind together."""
+def _project_words(project: str, found: Sequence[tuple[SourceEffect, Seen | None]]) -> str:
+    """Return the counting effects of one project in words, those of a kind together."""
     kinds: dict[tuple[str, ...], list[float]] = {}
-    for e in effects:
-        kind = e.subject, e.dataset, metric_words(e.metric), e.more_words
-        kinds.setdefault(kind, []).append(e.value)
+    for e in (effect for effect, answer in found if answer):
+        kinds.setdefault((e.subject, e.dataset, metric_words(e.metric)), []).append(e.value)
     parts = []
-    for (subject, dataset, metric, more), values in kinds.items():
+    for (subject, dataset, metric), values in kinds.items():
         low, high = min(values), max(values)
         size = f"{low:+.1f}" if low == high else f"{low:+.1f} to {high:+.1f}"
-        place = f"{dataset}, {metric}{f', with {more}' if more else ''}"
-        parts.append(f"{subject}: {size} points ({place})")
-    return f"{effects[0].project} found {', '.join(parts)}"
+        parts.append(f"{size} points for {subject} ({dataset}, {metric})")
+    said = [f"The project {project} found {', '.join(parts)}."] * bool(parts)
+    if left := sum(answer is None for _, answer in found):
+        verb = f"{counted(left, 'difference')} {'does' if left == 1 else 'do'} not count"
+        said.append(f"In the project {project}, {verb} for or against the paper's claim.")
+    return " ".join(said)

@@ -28,8 +28,8 @@ OTHERS: Literal["others"] = "others"
 HERE: Literal["here"] = "here"
 UNCOUNTED = {
     CONTRAST: "the compared runs also differ in other settings",
-    OTHER_DATA: "on a data set that the paper does not use",
-    WITHIN_NOISE: "within the noise of single runs",
+    OTHER_DATA: "the paper does not use their data set",
+    WITHIN_NOISE: "single runs differ by as much through noise",
 }
 NO_SUITE = "not looked up, because no suite tests this question"
 
@@ -123,19 +123,20 @@ class Findings:
 
     @property
     def short(self) -> str:
-        """One sentence for each leading effect."""
-        words = {row.kind: f"{row.number} {row.unit}".strip() for row in self.leading}
+        """The leading effects in one sentence."""
+        words = {row.kind: f"{_size_words(row)} ({row.metric})" for row in self.leading}
         counting = [row for row in self.leading if row.kind == OTHERS]
-        others = "nothing"
+        others = "not measured"
         if self.of(OTHERS):
-            others = "effects, but none of these counts for or against the claims"
+            others = "none that counts for or against the claims"
         if counting:
             yes = sum(row.says == Seen.YES for row in counting)
-            others = f"{_range(counting)} ({yes} of {counted(len(counting), 'effect')} as claimed)"
+            of = counted(len(counting), "effect")
+            others = f"{_range(counting)} points ({yes} of {of} as claimed)"
         return (
-            f"Published effect: {words.get(PUBLISHED, 'no number')}. "
-            f"Measured by other projects: {others}. "
-            f"Measured here: {words.get(HERE, 'nothing')}."
+            f"Published effect: {words.get(PUBLISHED, 'no number')}; "
+            f"effect in other projects: {others}; "
+            f"effect measured here: {words.get(HERE, 'not measured')}."
         )
 
     def record(self) -> Json:
@@ -154,7 +155,7 @@ class Findings:
         if not rows:
             known = "the papers give no number" if self.has_suite else NO_SUITE
             return f"Published effect: {known}."
-        return f"Published effect: {_first_words(rows)}."
+        return f"The papers publish {_first_words(rows)}."
 
     def _others_words(self) -> str:
         rows = self.of(OTHERS)
@@ -162,18 +163,16 @@ class Findings:
             known = "we know of no published measurement" if self.has_suite else NO_SUITE
             return f"Measured by other projects: {known}."
         kinds = {
-            "as claimed": [row for row in rows if row.says == Seen.YES],
-            "not as claimed": [row for row in rows if row.says == Seen.NO],
+            "in agreement with the claims": [row for row in rows if row.says == Seen.YES],
+            "in disagreement with the claims": [row for row in rows if row.says == Seen.NO],
         }
         parts = [
-            f"{counted(len(found), 'effect')} {words} ({_range(found)})"
+            f"Other projects measured {counted(len(found), 'effect')} {words} "
+            f"({_range(found)} points)."
             for words, found in kinds.items()
             if found
         ]
-        if uncounted := [row for row in rows if row.uncounted]:
-            parts.append(f"not counted: {_uncounted_words(uncounted)}")
-        sources = counted(len({row.who for row in rows}), "source")
-        return f"Measured by other projects, in {sources}: {'; '.join(parts)}."
+        return " ".join([*parts, *_uncounted_words([row for row in rows if row.uncounted])])
 
     def _here_words(self) -> str:
         rows = self.of(HERE)
@@ -182,7 +181,11 @@ class Findings:
         if not rows:
             run = f"bench run {self.question.suite} --scale {self.question.scale}"
             return f"Measured here: nothing; `{run}` measures the effect."
-        return f"Measured here: {_first_words(rows)} on {rows[0].data}: {rows[0].says}."
+        verdict, _, why = rows[0].says.partition(": ")
+        said = [f"We measured {_first_words(rows)} with the verdict '{verdict}'."]
+        if why:
+            said.append(f"The verdict on the first effect that we measured is open because {why}.")
+        return " ".join(said)
 
 
 def findings(question: Question, suites: Iterable[Suite], ours: Sequence[Ours]) -> Findings:
@@ -291,8 +294,8 @@ def _range(rows: Sequence[EffectRow]) -> str:
     return f"{low:+.1f}" if low == high else f"{low:+.1f} to {high:+.1f}"
 
 
-def _uncounted_words(rows: Sequence[EffectRow]) -> str:
-    """Return the effects that count neither way, those of a kind and a quantity together."""
+def _uncounted_words(rows: Sequence[EffectRow]) -> list[str]:
+    """Return a sentence per kind and quantity of the effects that count neither way."""
     kinds: dict[tuple[str, str], list[EffectRow]] = {}
     for row in rows:
         kinds.setdefault(
@@ -300,14 +303,19 @@ def _uncounted_words(rows: Sequence[EffectRow]) -> str:
         ).append(row)
     parts = []
     for (why, quantity), alike in kinds.items():
-        words = f"{counted(len(alike), 'effect')} of {quantity} ({UNCOUNTED[why]})"
-        parts.append(f"{words}, {_range(alike)}")
-    return "; ".join(parts)
+        words = f"{counted(len(alike), 'effect')} of {quantity} ({_range(alike)} points)"
+        verb = "does" if len(alike) == 1 else "do"
+        parts.append(f"In other projects, {words} {verb} not count, because {UNCOUNTED[why]}.")
+    return parts
 
 
 def _first_words(rows: Sequence[EffectRow]) -> str:
-    first, more = rows[0], len(rows) - 1
-    further = f" (and {counted(more, 'further effect')})" if more else ""
-    return (
-        f"{first.what}, {first.metric}: {first.number}{' ' * bool(first.unit)}{first.unit}{further}"
-    )
+    first = rows[0]
+    text = f"{_size_words(first)} ({first.what}, {first.metric}"
+    text += f"; {first.data})" if first.kind == HERE else ")"
+    which = "; the first is" if len(rows) > 1 else ":"
+    return f"{counted(len(rows), 'effect')} for this question{which} {text}"
+
+
+def _size_words(row: EffectRow) -> str:
+    return f"{row.number} {row.unit}".strip()

@@ -118,8 +118,8 @@ def _origin_lines(summaries: Sequence[Summary]) -> list[tuple[str, str]]:
         return []
     return [
         ("computed", " to ".join(origin.days)),
-        ("bench", ", ".join(origin.versions)),
-        ("hardware", ", ".join(origin.hardware)),
+        ("with bench", ", ".join(origin.versions)),
+        ("on", ", ".join(origin.hardware)),
     ]
 
 

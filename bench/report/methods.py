@@ -16,8 +16,9 @@ of settings, and a suite may override each setting. The columns of a family's ta
 that differ within the family; settings that all methods of the family share are listed above the
 table. The column *like* names the method from which a method is derived; values in bold differ
 from that method. `-` means that the setting has no meaning for the method. `bench methods NAME`
-gives the source of each setting. [Presets and their sources](presets.md) compares the presets with
-the papers and their released code.
+gives the source of each setting of the method NAME. The page
+[Presets and their sources](presets.md) compares the presets with the papers and their released
+code.
 """
 NOT_CHECKED = """\
 Citations of other papers, which are given by their arXiv numbers, were not checked
@@ -26,16 +27,19 @@ against the texts of these papers.
 """A warning about sources that begin with arXiv."""
 PRESETS_HEAD = f"""# Presets and their sources
 
-`bench methods --to reports/reference` writes this page from the presets and the recorded facts.
-[Methods, setting by setting](methods.md) lists and explains all settings of each method.
+`bench methods --to reports/reference` writes this page from the presets and from the facts that
+the papers state. The page [Methods, setting by setting](methods.md) lists and explains all settings
+of each method.
 
-A preset's table lists the settings that the preset sets itself; all other settings come from the
-preset from which it is derived. The last column names the paper whose value is shown. The released
-code is the code of the paper's authors, or the code that the paper names. An empty entry means that
-no value is recorded; our value may still differ from the paper or the code. If several values are
-joined by *or*, the paper or the code states each of them in some place. `0.08 feature_dim` means
-0.08 times the setting `feature_dim`. `-` means that the setting has no meaning for the preset. A
-value in **bold** differs from the stated value; the last column gives the reason.
+A preset's table lists the settings that the preset sets itself; every setting that the table lacks
+comes from the preset from which the preset is derived. The last column of a preset's table names
+the paper whose value the table shows. The released code is the code of the paper's authors, or the
+code that the paper names. An empty entry means that we recorded no value of the paper or of the
+code; our value may still differ from the paper or the code. If an entry joins several values by
+*or*, the paper or the code states each of these values in some place. `0.08 feature_dim` means 0.08
+times the setting `feature_dim`. `-` means that the setting has no meaning for the preset. If our
+value is in **bold**, it differs from the paper or the released code, and the last column of the
+table gives the reason.
 
 The facts that EqCo, Dual Temperature, Mutual Information, UniGrad and DCL state are recorded in
 `bench/papers/data`. {NOT_CHECKED}"""
@@ -85,7 +89,7 @@ def _family(name: str, records: Sequence[Mapping[str, Any]]) -> str:
     shared = next(iter(values.values()))
     lines = [f"## {name}", ""]
     if common:
-        shared_text = ", ".join(f"{n} {_text(shared.get(n))}" for n in common)
+        shared_text = ", ".join(f"{n} = {_text(shared.get(n))}" for n in common)
         lines += [f"Settings that all methods of the family {name} share: {shared_text}.", ""]
     lines += ["| method | like | " + " | ".join(varied) + " |", "|---" * (len(varied) + 2) + "|"]
     for record in records:
@@ -171,16 +175,17 @@ def _all_departures(rows: Mapping[str, Mapping[str, _Row]]) -> str:
 
 def _section(label: str, preset: Preset, rows: Mapping[str, _Row]) -> str:
     base = f"the preset [{preset.like}](#{preset.like})"
-    like = [f"All other settings of the preset {label} come from {base}.", ""]
+    like = [f"Each setting that the preset {label} does not set itself comes from {base}.", ""]
     lines = [
         [f"`{name}`", *row.cells, f"{row.source}. Why: {row.why}" if row.why else row.source]
         for name, row in rows.items()
     ]
     heads = [*_COLUMNS, "source and reason"]
-    table = _table(heads, lines) if lines else ["This preset sets nothing itself."]
+    table = _table(heads, lines) if lines else [f"The preset {label} sets nothing itself."]
     what = markdown_text(preset.what)
     if preset.collapses:
-        what += f". **The outputs of this preset collapse**: {markdown_text(preset.collapses)}"
+        collapse = f"**The outputs of the preset {label} collapse**"
+        what += f". {collapse}: {markdown_text(preset.collapses)}"
     return "\n".join([f"### {label}", "", what, "", *(like if preset.like else []), *table, ""])
 
 

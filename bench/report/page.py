@@ -34,15 +34,16 @@ from bench.report.tables import LEGEND, Entry, Table, slug
 ROOM_MEANING = (
     "The trivial baseline is the larger of the accuracies of raw pixels and of the untrained "
     "network. The supervised accuracy is the accuracy of the same network after training with "
-    "labels for as many epochs. The headroom is the supervised accuracy minus the trivial "
-    "baseline. The trivial baseline and the supervised accuracy are evaluated by the same protocol "
-    "as the cells of this page. A claim about an accuracy is judged only if the headroom exceeds "
-    f"the minimum detectable effect of its check by at least {LEFT:g} points. A check compares two "
-    "sides. The mean of each side must also exceed the trivial baseline, by more than the smallest "
-    "lead that the seeds of this side can detect. This second condition does not apply if the "
-    "claim itself says that a side does not learn. Accuracies during training have no trivial "
-    "baseline and no supervised accuracy if their kNN settings differ from the settings of the "
-    "evaluation."
+    "labels for as many epochs as a cell. The headroom is the supervised accuracy minus the "
+    "trivial baseline. The trivial baseline and the supervised accuracy are evaluated by the same "
+    "protocol as the cells of this page. A claim about an accuracy is judged only if the headroom "
+    "(supervised accuracy minus trivial baseline) exceeds the minimum detectable effect of the "
+    f"claim's check by at least {LEFT:g} points. A check of a claim compares two groups of cells. "
+    "A claim about an accuracy is judged only if the mean of each compared group of cells exceeds "
+    "the trivial baseline by more than the smallest lead that the seeds of the group can detect. "
+    "If a claim itself says that some cells do not learn, no lead over the trivial baseline is "
+    "required. Accuracies during training have no trivial baseline and no supervised accuracy if "
+    "their kNN settings differ from the settings of the evaluation."
 )
 CLAIM_MARKS = {
     ClaimVerdict.HOLDS: "✓",

@@ -332,7 +332,7 @@ def _used(name: str, cells: Sequence[Cell]) -> str:
 def _counts(evidence: Evidence, compared: Sequence[Compared]) -> str:
     line = f"{len(evidence.done)} of {len(evidence.cells)} cells done."
     if _has_values(evidence, compared):
-        line += f" Compared values: {summary_line(compared)}."
+        line += f" Measured values by verdict: {summary_line(compared)}."
     return line
 
 

@@ -155,7 +155,7 @@ def test_the_page_takes_methods_of_ones_own(workspace: Workspace) -> None:
     assert "(presets.md)" in page
     beside = (workspace.root / "out" / "presets.md").read_text()
     assert "| `K` |  |  | 9 | me |" in beside
-    assert " come from the preset [ring](#ring)." in beside
+    assert " comes from the preset [ring](#ring)." in beside
     answer = workspace.call("methods", "ring", "--to", "out")
     assert (answer.status, answer.err.count("\n")) == (2, 1)
 

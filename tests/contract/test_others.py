@@ -67,7 +67,7 @@ def test_values_without_a_measurement_show_those_of_others(workspace: Workspace)
 
 def test_what_others_found_of_a_claim_is_one_command(workspace: Workspace) -> None:
     answer = workspace.call("--suites", str(SUITES), "others", "small-batch-cifar-stl10")
-    assert answer.out.startswith("Seen by others: yes. 1 project:")
+    assert answer.out.startswith("Seen by others: yes. The project raminnakhli/")
     assert "+6.3" in answer.out
 
 

@@ -48,31 +48,35 @@ def test_one_command_says_what_is_known_of_dcl_at_small_batch(workspace: Workspa
     found = json.loads(workspace.call(*roots, "questions", "dcl-small-batch", "--json").out)
     published, others, here = found["sentences"]
     assert published.startswith(
-        "Published effect: DCL - InfoNCE at CIFAR-10, batch size 32, kNN accuracy: +4.8 points"
+        "The papers publish 9 effects for this question; the first is +4.8 points "
+        "(DCL - InfoNCE at CIFAR-10, batch size 32, kNN accuracy)."
     )
     rows = {kind: [e for e in found["effects"] if e["kind"] == kind] for kind in ("others", "here")}
     claimed = [e["effect"] for e in rows["others"] if e["says"] == "yes"]
-    size = f"({min(claimed):+.1f} to {max(claimed):+.1f})"
-    assert f"{len(claimed)} effects as claimed {size}; " in others
-    assert " not as claimed" not in others
-    uncounted = others.partition("; not counted: ")[2]
+    size = f"({min(claimed):+.1f} to {max(claimed):+.1f} points)"
+    assert f"{len(claimed)} effects in agreement with the claims {size}. " in others
+    assert " in disagreement with the claims" not in others
+    uncounted = others.partition(" points). ")[2]
     assert uncounted == (
-        "12 effects of DCL - InfoNCE (the compared runs also differ in other "
-        "settings), -4.2 to +2.0; 3 effects of change over epochs (on a data set that "
-        "the paper does not use), +3.4 to +5.2."
+        "In other projects, 12 effects of DCL - InfoNCE (-4.2 to +2.0 points) do not count, "
+        "because the compared runs also differ in other settings. In other projects, 3 effects of "
+        "change over epochs (+3.4 to +5.2 points) do not count, because the paper does not use "
+        "their data set."
     )
     assert (6.3, "cifar10", "yes") in {(e["effect"], e["data"], e["says"]) for e in rows["others"]}
     assert all(e["links"] for e in rows["others"])
     first = rows["here"][0]
     assert number_words(first["effect"], first["low"], first["high"]) in here
     assert first["low"] < first["effect"] < first["high"]
-    assert here.endswith(f"on {first['data']}: {first['says']}.")
+    assert f"; {first['data']}) with the verdict '{first['says']}'." in here
 
 
 def test_without_results_the_answer_names_the_command(workspace: Workspace) -> None:
     answer = workspace.call("--suites", str(SUITES), "questions", "dclw-weights")
     assert "Measured here: nothing; `bench run dcl-table-2 --scale cifar`" in answer.out
-    assert "6 effects not as claimed (-2.7 to -0.6)" in " ".join(answer.out.split())
+    assert "6 effects in disagreement with the claims (-2.7 to -0.6 points)" in " ".join(
+        answer.out.split()
+    )
 
 
 def test_a_check_that_is_not_asked_about_stays_out() -> None:
@@ -149,8 +153,8 @@ def test_the_overview_has_the_leading_effects_of_each_question_in_a_line() -> No
     found = Findings(question, rows)
     assert [row.effect for row in found.leading] == [4.8, 6.3, 0.7]
     assert found.short == (
-        "Published effect: +4.8 points. Measured by other projects: +6.3 (1 of 1 effect as "
-        "claimed). Measured here: +0.70 [-0.10, 1.50] points."
+        "Published effect: +4.8 points (kNN); effect in other projects: +6.3 points (1 of 1 effect "
+        "as claimed); effect measured here: +0.70 [-0.10, 1.50] points (kNN)."
     )
     canvas = draw_overview([found, Findings(question, [])])
     assert canvas is not None
@@ -159,7 +163,8 @@ def test_the_overview_has_the_leading_effects_of_each_question_in_a_line() -> No
     bars = [bar.lines[0] for bar in ax.containers if isinstance(bar, ErrorbarContainer)]
     assert [float(np.asarray(bar.get_xdata())[0]) for bar in bars] == [4.8, 6.3, 0.7]
     nothing = (
-        "Published effect: no number. Measured by other projects: nothing. Measured here: nothing."
+        "Published effect: no number; effect in other projects: not measured; effect measured "
+        "here: not measured."
     )
     assert Findings(question, []).short == nothing
     assert draw_overview([Findings(question, [])]) is None
@@ -205,5 +210,5 @@ def test_beside_a_number_on_another_metric_stands_the_published_one_of_the_same_
         for what, effect in (("another comparison", 9.9), (first, 2.2))
     ]
     ours = EffectRow(HERE, "s", claim, first, "digits", "linear on warped images", "points", -1.0)
-    assert "Published effect: +2.2 points." in Findings(question, [*rows, ours]).short
-    assert "Published effect: +9.9 points." in Findings(question, [*rows[:1], ours]).short
+    assert "Published effect: +2.2 points (linear); " in Findings(question, [*rows, ours]).short
+    assert "Published effect: +9.9 points (linear); " in Findings(question, [*rows[:1], ours]).short

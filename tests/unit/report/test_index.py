@@ -127,7 +127,7 @@ def test_answers_come_from_the_results(image_site: Path) -> None:
 def test_an_answer_points_to_the_suites_note_on_it(image_site: Path) -> None:
     """At the claim that it rests on, where the note stands; answers without one do not."""
     text = (image_site / "index.md").read_text()
-    links = re.findall(r"\[Note on the numbers of this answer\]\(([^)]+)\)", text)
+    links = re.findall(r"\[note on the numbers\]\(([^)]+)\)", text)
     assert 0 < len(links) < len(questions())
     assert any("small-batch-cifar-stl10" in link for link in links)
     for page, anchor in (link.split("#") for link in links):

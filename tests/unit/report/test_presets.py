@@ -59,6 +59,6 @@ def test_a_record_that_differs_from_a_silent_file_is_marked() -> None:
 
 def test_what_is_inherited_is_a_link_and_no_row() -> None:
     second = page_of(TAU).partition("### second")[2]
-    assert "All other settings of the preset second come from the preset [first](#first)." in second
+    assert "the preset second does not set itself comes from the preset [first](#first)." in second
     assert "`tau`" not in second
     assert "| `K` |  |  | - | all |" in second

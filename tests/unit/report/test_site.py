@@ -142,7 +142,7 @@ def test_an_artifacts_page_counts_its_own_values(tmp_path: Path) -> None:
     suites.mkdir()
     (suites / "mutual-information-figure-6.yaml").write_text(yaml.safe_dump(data | {"figures": []}))
     write_site(suites, tmp_path / "to")
-    told = "60 of 60 cells done. Compared values: 1 cannot tell, 1 not comparable"
+    told = "60 of 60 cells done. Measured values by verdict: 1 cannot tell, 1 not comparable"
     pages = tmp_path / "to" / "mutual-information"
     assert told in (pages / "text-g.md").read_text()
     assert "60 of 60 cells done.\n" in (pages / "figure-6.md").read_text()
