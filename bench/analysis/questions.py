@@ -14,7 +14,7 @@ from bench.analysis.others import (
     seen_by_others,
     why_uncounted,
 )
-from bench.analysis.verdicts import ClaimVerdict
+from bench.analysis.verdicts import ClaimVerdict, worst
 from bench.papers.printed_checks import printed_check
 from bench.papers.questions import Question
 from bench.record import Json
@@ -68,6 +68,11 @@ class EffectRow:
     def short_data(self) -> str:
         """The name of the data set without additions such as the image size."""
         return self.data.partition(", ")[0] if self.kind == HERE else self.data
+
+    @property
+    def verdict(self) -> ClaimVerdict:
+        """The verdict on an effect measured here."""
+        return ClaimVerdict(self.says.partition(": ")[0])
 
     @property
     def number(self) -> str:
@@ -134,7 +139,7 @@ class Findings:
             of = counted(len(counting), "effect")
             others = f"{_range(counting)} points ({yes} of {of} as claimed)"
         return (
-            f"Published effect: {words.get(PUBLISHED, 'no number')}; "
+            f"Published effect: {words.get(PUBLISHED, 'no number for this comparison')}; "
             f"effect in other projects: {others}; "
             f"effect measured here: {words.get(HERE, 'not measured')}."
         )
@@ -197,6 +202,7 @@ def findings(question: Question, suites: Iterable[Suite], ours: Sequence[Ours]) 
         ours: all suites and scales with results.
     """
     listed = [s for s in suites if s.paper is not None]
+    listed.sort(key=lambda one: one.name != question.suite)  # its suite answers it
     published: dict[tuple[str, str], EffectRow] = {}
     others: dict[frozenset[str], EffectRow] = {}
     here: dict[tuple[Any, ...], EffectRow] = {}  # suites may share cells
@@ -211,9 +217,19 @@ def findings(question: Question, suites: Iterable[Suite], ours: Sequence[Ours]) 
                         others[frozenset(row.links)] = row
                 for row in _here(question, suite, claim, ours):
                     here.setdefault((row.what, row.metric, row.effect, row.low, row.high), row)
-    rows = [*published.values(), *others.values(), *here.values()]
+    rows = [*published.values(), *others.values(), *_deciding_first(question, [*here.values()])]
     tested = {(suite.paper, claim) for suite in listed for claim in suite.claims}
     return Findings(question, rows, has_suite=not tested.isdisjoint(question.all_claims))
+
+
+def _deciding_first(question: Question, here: Sequence[EffectRow]) -> list[EffectRow]:
+    """Return the effects measured here; those that decide the question's answer come first."""
+    own = {f"{question.paper}/{claim}" for claim in question.claims}
+    asked = [row for row in here if row.claim in own and row.who == here[0].who]
+    if not asked:
+        return list(here)
+    verdict = worst(row.verdict for row in asked)
+    return sorted(here, key=lambda row: row not in asked or row.verdict != verdict)
 
 
 def _published(question: Question, suite: Suite, claim: str) -> list[EffectRow]:

@@ -119,7 +119,7 @@ class Encoder(Axis):
     """Number of channels of the first stage of the backbone; later stages are multiples of it. 64
     is the published width."""
     zero_init_residual: bool = later(False)
-    """Whether the last BN scale of each residual branch is initialised to 0, so that each block
+    """Whether the last BN scale of each residual branch is initialised to 0. Then each block
     starts as the identity."""
     projector_layers: NonNegativeInt
     """Number of linear layers of the projector."""
@@ -305,7 +305,7 @@ class ObjectiveAxis(Axis):
     half_power: bool | None = later()
     """Whether the gradient of DirectPred includes the term with F^(1/2)."""
     symmetric: bool
-    """Whether both views of an image are queries, so that the loss is symmetric."""
+    """Whether both views of an image are queries; then the loss is symmetric."""
 
 
 class StepsAxis(Axis):

@@ -322,7 +322,8 @@ def _tally(first: str, second: str, records: Sequence[Json]) -> str:
         parts.append(f"Not counted: {counted(left_out, 'row')} in which further settings differ.")
     if repeated := len(fair) - len(equal):
         others = ", ".join(dict.fromkeys(r["within"] for r in fair if r["within"]))
-        parts.append(f"Not counted: {counted(repeated, 'row')} whose cells are all in {others}.")
+        verb = "repeats" if repeated == 1 else "repeat"
+        parts.append(f"Not counted: {counted(repeated, 'row')} that {verb} the runs of {others}.")
     return " ".join(parts)
 
 

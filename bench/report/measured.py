@@ -33,6 +33,7 @@ from bench.text import value_text
 NO_ROOM = "the baselines ({}, untrained network, training with labels) are not computed yet"
 MOST_COLUMNS = 8  # of a table that no suite lays out
 LEAST_COLUMNS = 3  # of a setting whose best value is named
+LOW_MARK = "*"  # of an entry that does not lie above its trivial baseline
 LEAST_SEEDS = 3  # of an interval; of fewer the lowest and the highest are reported
 
 
@@ -65,8 +66,8 @@ class Found:
         high = max(self.values) if shown is None or shown.high is None else shown.high
         return f"{fmean(self.values):.1f} [{self.low:.1f}, {high:.1f}]"
 
-    def entry(self, decimals: int) -> Entry:
-        """Return the mean with its interval, gain and mark, and the number of failed cells."""
+    def entry(self, decimals: int, *, low: bool = False) -> Entry:
+        """Return the mean with its interval, gain and marks, and the number of failed cells."""
         interval, ids = self.interval, tuple(cell.id for cell in self.cells)
         failures = failed_text(self.failed, len(self.values) + self.failed.total())
         if interval is None:
@@ -77,7 +78,7 @@ class Found:
         elif len(self.values) > 1:
             text += f" [{min(self.values):.{decimals}f} to {max(self.values):.{decimals}f}]"
         text += gain_text(self.gain, decimals) + (f" {MARK}" if self.doubts else "")
-        text += f" ({failures})" if failures else ""
+        text += (LOW_MARK if low else "") + (f" ({failures})" if failures else "")
         return Entry(text, number=interval.mean, cells=ids)
 
 
@@ -196,7 +197,8 @@ def measured_table(
     columns = sorted({key[-1] for key in found}, key=_order)
     heads = [column_head(asked.columns, c) if asked.columns else str(c) for c in columns]
     keys = sorted({key[:-1] for key in found}, key=lambda key: [_order(v) for v in key])
-    entries = {key: one.entry(asked.decimals) for key, one in found.items()}
+    low = _at_floor(asked.metric, found, rooms)
+    entries = {key: one.entry(asked.decimals, low=key in low) for key, one in found.items()}
     rows = [
         [*map(setting_entry, key), *(entries.get((*key, c), Entry("")) for c in columns)]
         for key in keys
@@ -205,7 +207,7 @@ def measured_table(
     seeds = " to ".join(str(n) for n in sorted({min(counts), max(counts)}))
     title = f"{asked.title} ({_spread_words(max(counts))}n = {seeds})"
     notes = gain_note(asked.baseline)
-    notes += _notes(asked.metric, list(found.values()), rooms) if rooms else []
+    notes += _notes(asked.metric, list(found.values()), rooms, len(low)) if rooms else []
     return Table(slug(asked.title), title, [*asked.rows, *heads], rows, notes)
 
 
@@ -238,14 +240,24 @@ def best_lines(suite: Suite, done: Done) -> list[str]:
     return lines
 
 
-def _notes(metric: str, found: Sequence[Found], rooms: Rooms) -> list[str]:
+def _at_floor(
+    metric: str, found: dict[tuple[Any, ...], Found], rooms: Rooms | None
+) -> set[tuple[Any, ...]]:
+    """Return the keys of the entries that do not lie above their floor."""
+    return {
+        key
+        for key, one in found.items()
+        if rooms and one.values and _reaches_floor(one.low, rooms.of(metric, one.cells))
+    }
+
+
+def _notes(metric: str, found: Sequence[Found], rooms: Rooms, low: int) -> list[str]:
     """Return the rooms of all entries, and how many entries do not lie above their floor."""
     every = [cell for one in found for cell in one.cells]
     if rooms.are_missing(metric, every):
         return [NO_ROOM.format(raw_inputs(metric))]
-    low = sum(_reaches_floor(one.low, rooms.of(metric, one.cells)) for one in found if one.values)
     what = "an interval" if any(len(one.values) >= LEAST_SEEDS for one in found) else "a worst seed"
-    note = f"{low} of {len(found)} entries have {what} that reaches the trivial baseline"
+    note = f"{LOW_MARK} {low} of {len(found)} entries have {what} that reaches the trivial baseline"
     return [*room_lines(rooms.of(metric, every)), *([note] if low else [])]
 
 

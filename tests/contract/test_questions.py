@@ -163,8 +163,8 @@ def test_the_overview_has_the_leading_effects_of_each_question_in_a_line() -> No
     bars = [bar.lines[0] for bar in ax.containers if isinstance(bar, ErrorbarContainer)]
     assert [float(np.asarray(bar.get_xdata())[0]) for bar in bars] == [4.8, 6.3, 0.7]
     nothing = (
-        "Published effect: no number; effect in other projects: not measured; effect measured "
-        "here: not measured."
+        "Published effect: no number for this comparison; effect in other projects: not measured; "
+        "effect measured here: not measured."
     )
     assert Findings(question, []).short == nothing
     assert draw_overview([Findings(question, [])]) is None

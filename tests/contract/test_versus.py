@@ -102,7 +102,7 @@ def test_every_suite_and_scale_that_has_both_has_a_row(measured: Workspace) -> N
         ("third", "long"): "other",
     }
     told = measured.call("versus", "eqco", "infonce").out
-    assert "Not counted: 3 rows whose cells are all in" in " ".join(told.split())
+    assert "Not counted: 3 rows that repeat the runs of" in " ".join(told.split())
     only = measured.call(
         "versus", "eqco", "infonce", "--scale", "long", "--paper", "eqco", "--json"
     )
