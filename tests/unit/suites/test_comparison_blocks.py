@@ -167,7 +167,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "a baseline of what is a gain already": (
         TABLE_9 | {"gain_over": {"K": 8}, "cases": [{"baseline": {"loss": "infonce"}}]},
         ": gain_over, baseline: only one of these keys may be given, because a "
-        "published gain is already an effect.",
+        "published gain already has a baseline.",
     ),
     "a baseline of a reduction": (
         TABLE_9 | {"argmax": "K", "baseline": {"loss": "infonce"}},
