@@ -195,7 +195,7 @@ def check_ending(path: Path) -> None:
     """
     if path.suffix != ".yaml":
         raise SuiteError(
-            f"{path}: the name of a declaration must end in .yaml: rename the file {path.stem}.yaml"
+            f"{path}: the name of this file must end in .yaml: rename the file {path.stem}.yaml"
         )
 
 

@@ -150,9 +150,10 @@ class Detection(TransferCell):
             raise ValueError("exactly one of detect_epochs and detect_steps must be set")
         length = self.detect_epochs or self.detect_steps or 0
         if self.drops and self.drops[-1] >= length:
+            unit = "detect_epochs" if self.detect_epochs else "detect_steps"
             raise ValueError(
-                f"detect_drops is {self.detect_drops}, but every drop of the "
-                f"learning rate must come before the training ends at {length}"
+                f"detect_drops is {self.detect_drops}, but each drop of the learning "
+                f"rate must come before the end of the training, {unit} = {length}"
             )
         if self.detect_steps is not None and self.detect_warmup_steps > self.detect_steps:
             raise ValueError(

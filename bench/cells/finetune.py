@@ -86,7 +86,8 @@ class FineTune(TransferCell):
         has_list = self.dataset == "imagenet1k" and self.label_fraction in PUBLISHED_LISTS
         if self.labelled == "published" and not has_list:
             raise ValueError(
-                "labelled 'published' needs dataset 'imagenet1k' and label_fraction 0.01 or 0.1"
+                "the setting labelled = 'published' needs dataset 'imagenet1k' and "
+                "label_fraction 0.01 or 0.1"
             )
         return self
 

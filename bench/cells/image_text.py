@@ -57,12 +57,13 @@ class ImageText(StepsAxis, Cell):
             )
         if self.learned_tau and self.tau < LEAST_TAU:
             raise ValueError(
-                f"learned_tau needs a tau of at least {LEAST_TAU}, from which the "
-                "temperature is learned"
+                "with learned_tau, training starts at the temperature tau, "
+                f"which must be at least {LEAST_TAU}"
             )
         if self.batch_size > self.train_count:
             raise ValueError(
-                f"batch_size = {self.batch_size} is above the {self.train_count} pairs"
+                f"batch_size = {self.batch_size} is above the number of training pairs, "
+                f"{self.train_count}"
             )
         return self
 

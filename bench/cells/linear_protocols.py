@@ -46,8 +46,8 @@ class LinearProtocol(Record):
             raise ValueError("plateau_drops must be set with schedule 'plateau', and only with it")
         if self.shown != "image" and (self.normalise != "none" or self.optimizer == "lbfgs"):
             raise ValueError(
-                "shown 'crop-flip' and 'as-pretraining' need normalise 'none' and an "
-                "optimizer other than 'lbfgs'"
+                "the setting shown can be 'crop-flip' or 'as-pretraining' only with "
+                "normalise 'none' and an optimizer other than 'lbfgs'"
             )
         return self
 

@@ -237,8 +237,8 @@ class SpeechBaseline(Recordings, Cell):
                     raise ValueError(f"{name} must be set with baseline 'labels'")
             if len(self.sets) > 1:
                 raise ValueError(
-                    "baseline 'labels' needs evaluated_on to be null, because this "
-                    "baseline learns both tasks from one set of recordings"
+                    "baseline 'labels' learns speakers and words from one set of recordings; "
+                    "leave out speaker_recordings and word_recordings"
                 )
         return self
 

@@ -274,8 +274,8 @@ def _print_causes(cells: Sequence[Json]) -> None:
         print(
             f"{counted(len(odd), 'cell')} with different results although code, "
             "packages and machine match: either the results were edited or the "
-            f"computation is not deterministic ({names}); `bench verify` shows which "
-            "results can be repeated"
+            f"computation is not deterministic ({names}). `bench verify` shows which "
+            "results can be repeated."
         )
     if unknown := sum(not cell["same_model"] for cell in odd):
         print(
@@ -284,8 +284,8 @@ def _print_causes(cells: Sequence[Json]) -> None:
         )
     if models := sum(only_model(cell["versions"]) for cell in cells):
         print(
-            f"{counted(models, 'cell')} gave different results, where only the "
-            f"processor's model or its vector instructions differ: {OTHER_MODEL}"
+            f"{counted(models, 'cell')} gave different results on processors that differ only "
+            f"in model or vector instructions: {OTHER_MODEL}"
         )
 
 

@@ -146,8 +146,8 @@ Have = Annotated[
 Limit = Annotated[
     float | None,
     typer.Option(
-        help="Select only cells that complete whole claims within this many GPU-hours "
-        "(without a GPU: core-hours)."
+        help="Select only cells that together fit in this many GPU-hours (without a GPU: "
+        "core-hours). Cells that complete a claim are chosen first."
     ),
 ]
 

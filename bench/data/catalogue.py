@@ -174,9 +174,8 @@ def part_files(name: str, root: Path, part: Part, learns: Learnt = "boxes") -> P
         f"{called}/ with annotations/{prefix if called.endswith('2017') else ''}{called}.json"
         for called in PART_NAMES[part]
     )
-    where = f"{root / name} has no {part} part"
     raise DataMissing(
-        f"{name}: {where}, which must be stored in the folder {names}; "
+        f"{name}: {root / name} has no {part} part. Store this part in the folder {names}; "
         "docs/how-to/detection.md shows the layout."
     )
 

@@ -36,7 +36,7 @@ def opened(path: Path | str) -> Iterator[Image.Image]:
         raise
     except Image.DecompressionBombError as fault:
         raise DataTorn(
-            f"{os.fspath(path)}: the image has more pixels, but at most {MOST_PIXELS} are decoded"
+            f"{os.fspath(path)}: the image has too many pixels; at most {MOST_PIXELS} are decoded"
         ) from fault
     except Exception as fault:  # decoders raise a dozen kinds
         raise DataTorn(f"{os.fspath(path)}: the file is not a readable image") from fault

@@ -77,9 +77,10 @@ def linear_top1(
     """
     check_labels(features, classes)
     if (shown is None) != (protocol.shown == "image"):
+        need = "left out" if protocol.shown == "image" else "given"
         raise ValueError(
-            "the argument `shown` must be given, except that it must be left out if the protocol "
-            f"trains on 'image'; this protocol trains on {protocol.shown!r}"
+            f"the argument `shown` must be {need}, because the protocol trains on "
+            f"{protocol.shown!r}"
         )
     if protocol.optimizer == "lbfgs":
         (scores,) = logistic_scores(

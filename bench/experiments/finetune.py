@@ -57,7 +57,7 @@ def labelled_rows(cell: FineTune, source: ImageSource) -> Rows:
         return stratified_rows(labels, cell.label_fraction, cell.seed)
     if not isinstance(source, OnDisk):
         raise DataFailure(
-            "labelled 'published' needs the file names of the images, but "
+            "the setting labelled = 'published' needs the images' file names, but "
             f"{cell.dataset} has no file names"
         )
     paths = source.paths["train"]

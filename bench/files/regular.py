@@ -121,7 +121,7 @@ def check_zip(path: Path) -> bool:
     except Exception as fault:  # zipfile raises many kinds for a torn file
         raise Damaged(f"{path}: the file cannot be read ({fault})") from fault
     if torn is not None:
-        raise Damaged(f"{path}: the file cannot be read ({ascii(torn)[1:-1]} in it is damaged)")
+        raise Damaged(f"{path}: the file cannot be read (entry {ascii(torn)[1:-1]} is damaged)")
     return True
 
 

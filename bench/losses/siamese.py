@@ -115,7 +115,8 @@ def predictor(correlation_DD: Tensor, *, eps: float, form: Form) -> Predictor:
     largest = values_D[-1]
     if not bool(largest > 0):
         raise ValueError(
-            f"the matrix F must have an eigenvalue above 0, but the largest is {largest.item()}"
+            "the correlation matrix F must have an eigenvalue above 0, "
+            f"but the largest is {largest.item()}"
         )
     if form == "released":
         F_DD, values_D, largest = F_DD / largest, values_D / largest, torch.ones_like(largest)
@@ -360,7 +361,8 @@ def matching(correlation_DD: Tensor, x_ND: Tensor) -> Tensor:
     d = x_ND.shape[1]
     if correlation_DD.shape != (d, d):
         raise ValueError(
-            f"the matrix F must have shape {(d, d)}, found {tuple(correlation_DD.shape)}"
+            f"the correlation matrix F must have shape {(d, d)}, "
+            f"found {tuple(correlation_DD.shape)}"
         )
     return of_one_type("F", correlation_DD, x_ND)
 

@@ -62,8 +62,8 @@ class Bank(nn.Module):
         plain = clusters is None and clusterings == 0
         if not (plain or (clusters is not None and 1 <= clusters <= images and clusterings >= 1)):
             raise ValueError(
-                f"clusterings >= 1 needs clusters from 1 to {images}, and clusterings 0 needs "
-                f"clusters None, found clusterings {clusterings} with clusters {clusters}"
+                f"clusters must be 1 to {images} if clusterings is 1 or more, and None if "
+                f"clusterings is 0, found clusters {clusters} with clusterings {clusterings}"
             )
         self.rate, self.renormalised = rate, renormalised
         self.k = clusters or 0

@@ -113,7 +113,7 @@ class BankNegatives(nn.Module):
         """
         bank, rows_N = anchor.bank, anchor.rows_N
         if bank is None or rows_N is None:
-            raise ValueError("negatives 'bank' need a bank, and the row of each query in the bank")
+            raise ValueError("negatives 'bank' need a bank, and each query's row in the bank")
         chosen = self._chosen(anchor, bank, rows_N)
 
         def scores(index_NM: Tensor) -> Tensor:

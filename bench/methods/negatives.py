@@ -120,7 +120,8 @@ class BatchNegatives(nn.Module):
         if self.both_views:
             if anchor.own_ND is None:
                 raise ValueError(
-                    "negatives from both views need the keys of both views, but one has no keys"
+                    "negatives from both views need the keys of both views, "
+                    "but one view has no keys"
                 )
             parts.append(off_diagonal(anchor.witness.scores(anchor.query_ND, anchor.own_ND)))
         neg_NM = torch.cat(parts, dim=1)

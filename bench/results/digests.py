@@ -111,7 +111,7 @@ def _digests_in(path: str) -> dict[str, str] | None:
         raise _damaged(folder, DIGESTS, "this file is not a record of digests")
     if record["folder"] != os.path.basename(folder):
         raise _damaged(
-            folder, DIGESTS, f"this file belongs to the folder {ascii(record['folder'])[:60]}"
+            folder, DIGESTS, f"this file was written for folder {ascii(record['folder'])[:60]}"
         )
     return files
 

@@ -191,7 +191,9 @@ class Tables:
         """
         record = self.rows[name].provenance
         if (why := fault_of_provenance(record)) is not None:
-            raise StoreError(f"{self.cells_file}: cell {name}: the origin is not valid: {why}")
+            raise StoreError(
+                f"{self.cells_file}: cell {name}: a column of its origin is not valid: {why}"
+            )
         return record
 
     def history(self, name: str) -> TrainingHistory:

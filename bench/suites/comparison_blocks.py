@@ -46,7 +46,7 @@ class ComparisonBlock(RowsAndCells):
             if gains:
                 raise ValueError(
                     "gain_over, baseline: only one of these keys may be given, because a "
-                    "published gain is already an effect"
+                    "published gain already has a baseline"
                 )
             if self.argmax or self.std_over:
                 raise ValueError("baseline: this key cannot be combined with argmax or std_over")

@@ -210,7 +210,8 @@ def _check_baselines(suite: Suite, paper: Paper, path: Path) -> None:
             raise SuiteError(
                 f"{path}: {key_path}: rows with "
                 f"{value_text(comparison.baseline)} cannot be the baseline, because no published "
-                f"row of {comparison.artifact} equals such a row in all other settings"
+                f"row of {comparison.artifact} differs from such a row only in "
+                f"{', '.join(comparison.baseline)}"
             )
 
 

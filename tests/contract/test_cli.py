@@ -602,7 +602,7 @@ def test_recordings_are_listed_and_are_no_images(workspace: Workspace) -> None:
         ("imagenet1k", "imagenet1k: the folder sets/imagenet1k does not exist. Put the images "),
         (
             "coco",
-            "coco: sets/coco has no train part, which must be stored in the "
+            "coco: sets/coco has no train part. Store this part in the "
             "folder train/ with annotations/train.json ",
         ),
     ],

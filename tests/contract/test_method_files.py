@@ -325,7 +325,7 @@ def test_half_of_a_method_is_one_line(workspace: Workspace) -> None:
     write_method(workspace)
     (folder / "tiny-dino.yaml").rename(folder / "tiny-dino.yml")
     line = (
-        f"bench: {AT}.yml: the name of a declaration must end in .yaml: rename the "
+        f"bench: {AT}.yml: the name of this file must end in .yaml: rename the "
         "file tiny-dino.yaml\n"
     )
     assert workspace.call("plan", "digits").err == line

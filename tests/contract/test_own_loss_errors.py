@@ -325,7 +325,7 @@ def test_files_that_are_missing_or_named_like_a_loss_of_bench(workspace: Workspa
     write_loss(workspace)
     (folder / "push-apart.yaml").rename(folder / "push-apart.yml")
     assert workspace.call("plan", "digits").err == (
-        f"bench: {AT}.yml: the name of a declaration must end in .yaml: rename the "
+        f"bench: {AT}.yml: the name of this file must end in .yaml: rename the "
         "file push-apart.yaml\n"
     )
     (folder / "push-apart.yml").unlink()

@@ -247,7 +247,7 @@ def test_a_declaration_of_another_ending_is_one_line(workspace: Workspace) -> No
     path = workspace.root / "suites" / "records" / "power.yaml"
     path.rename(path.with_suffix(".yml"))
     assert workspace.call("plan", "digits").err == (
-        "bench: suites/records/power.yml: the name of a declaration must end in "
+        "bench: suites/records/power.yml: the name of this file must end in "
         ".yaml: rename the file power.yaml\n"
     )
     path.with_suffix(".yml").unlink()

@@ -49,8 +49,8 @@ def test_the_model_that_trained_an_encoder_counts() -> None:
         (OLD, ZEN4, "for 1 of the 1 cells with different results, at least one folder "
             "does not record the processor's model: processors with the same name can "
             "compute different results, which may be the reason\n"),
-        (ZEN3, ZEN4, "1 cell gave different results, where only the processor's "
-            "model or its vector instructions differ: processors with "
+        (ZEN3, ZEN4, "1 cell gave different results on processors that differ only in "
+            "model or vector instructions: processors with "
             "the same name can compute different results, which may be "
             "the reason\n"),
         (ZEN4, ZEN4, ""),

@@ -108,7 +108,7 @@ def test_a_folder_that_is_not_there_says_what_is_expected(tmp_path: Path) -> Non
         with pytest.raises(DataMissing) as told:
             look("mine", tmp_path)
         assert str(told.value) == (
-            f"mine: {tmp_path / 'mine'} has no train part, which must be stored in the "
+            f"mine: {tmp_path / 'mine'} has no train part. Store this part in the "
             "folder train/ with annotations/train.json or train2017/ with "
             "annotations/train2017.json; docs/how-to/detection.md shows the layout."
         )

@@ -196,11 +196,9 @@ def test_it_learns_from_what_is_shown_of_the_rows_it_trains_on(
 def test_what_is_shown_and_the_protocol_agree() -> None:
     for protocol in ("moco", "logistic"):
         wrong = None if protocol == "moco" else lambda *_: iter(())
-        told = LINEAR_PROTOCOLS[protocol].shown
-        with pytest.raises(
-            ValueError,
-            match=f"^the argument `shown` must be given, .* this protocol trains on '{told}'$",
-        ):
+        need = "given" if wrong is None else "left out"
+        told = f"`shown` must be {need}, because the protocol trains on "
+        with pytest.raises(ValueError, match=f"{told}'{LINEAR_PROTOCOLS[protocol].shown}'$"):
             linear_top1(
                 clouds(), protocol=LINEAR_PROTOCOLS[protocol], classes=CLASSES,
                 generator=np.random.default_rng(0), optimiser=Factory(), shown=wrong,

@@ -70,8 +70,8 @@ def test_rates_by_hand() -> None:
         ),
         (
             {"shown": "crop-flip", "normalise": "l2"},
-            "shown 'crop-flip' and 'as-pretraining' need normalise 'none' and an "
-            "optimizer other than 'lbfgs'",
+            "the setting shown can be 'crop-flip' or 'as-pretraining' only with "
+            "normalise 'none' and an optimizer other than 'lbfgs'",
         ),
     ],
 )

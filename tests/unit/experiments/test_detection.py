@@ -75,8 +75,8 @@ def test_from_scratch_depends_on_the_network_alone() -> None:
         ({"shorter_side_from": 65}, "shorter_side_from may not exceed shorter_side"),
         ({"detect_steps": 5}, "exactly one of detect_epochs and detect_steps must be set"),
         ({"detect_epochs": None}, "exactly one of detect_epochs and detect_steps must be set"),
-        ({"detect_drops": "1,2"}, "detect_drops is 1,2, but every drop of the learning rate "
-            "must come before the training ends at 2"),
+        ({"detect_drops": "1,2"}, "detect_drops is 1,2, but each drop of the learning rate "
+            "must come before the end of the training, detect_epochs = 2"),
         ({"detect_epochs": None, "detect_steps": 5, "detect_warmup_steps": 6},
          "detect_warmup_steps is 6, above detect_steps = 5"),
         ({"arch": "small-alexnet", "stem": "cifar", "image_size": 16},
@@ -377,7 +377,7 @@ def test_the_suite_runs_to_its_page(workspace: Workspace) -> None:
     )
     assert (
         "bench: cells of this suite cannot be computed yet: coco: sets/coco has no train "
-        "part, which must be stored in the folder train/" in plan.err
+        "part. Store this part in the folder train/" in plan.err
     )
     done = workspace.call("run", name, "--scale", "smoke", "--executor", "inline")
     assert done.status == 0, done.err

@@ -317,8 +317,7 @@ def test_a_published_list_needs_names(tmp_path: Path) -> None:
     cell = tuning_cell().model_copy(update={"labelled": "published"})
     with pytest.raises(
         DataFailure,
-        match="labelled 'published' needs the file names of the images, but digits has "
-        "no file names",
+        match="labelled = 'published' needs the images' file names, but digits has no file names",
     ):
         labelled_rows(cell, open_source(cell.trained, tmp_path, "cpu"))
 

@@ -157,11 +157,11 @@ def test_equal_captions_count_as_found() -> None:
     [
         (
             {"tau": 0.005},
-            "learned_tau needs a tau of at least 0.01, from which the temperature is learned",
+            "training starts at the temperature tau, which must be at least 0.01",
         ),
         ({"lr_schedule": "plateau"}, "only in experiment 'pretrain'"),
         ({"base_lr": 0.1, "lr_scaling": "linear"}, "set lr instead"),
-        ({"batch_size": 4001}, "batch_size = 4001 is above the 4000 pairs"),
+        ({"batch_size": 4001}, "batch_size = 4001 is above the number of training pairs, 4000"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(changes: dict[str, Any], told: str) -> None:

@@ -309,7 +309,8 @@ MISTAKES = {
     "variance needs gamma": lacking("i", gamma=None),
     "tau must be above 0, found 0.0": lacking("a", tau=0.0),
     "negative_gradient 'variance' needs balance > 0, found 0.0": lacking("i", balance=0.0),
-    "the matrix F must have shape (4, 4), found (3, 3)": lacking("e", correlation_DD=torch.eye(3)),
+    "the correlation matrix F must have shape (4, 4), found (3, 3)":
+        lacking("e", correlation_DD=torch.eye(3)),
     "the samples must have shape (M, 4) with M >= 1, found (0, 4)": lacking(
         "a", samples_MD=torch.zeros(0, 4, dtype=torch.float64)
     ),

@@ -229,7 +229,7 @@ MISTAKES: dict[str, Callable[[], Any]] = {
     "both outputs must have the same shape (N, D) with N >= 2, found (1, 2) and (1, 2)": lambda: (
         vicreg(X[:1], X[:1], **VICREG)
     ),
-    "the matrix F must have shape (2, 2), found (3, 3)": lambda: unigrad(
+    "the correlation matrix F must have shape (2, 2), found (3, 3)": lambda: unigrad(
         X, X, correlation_DD=torch.eye(3), balance=1.0
     ),
     "F must have type torch.float32, like the outputs, found torch.float64": lambda: unigrad(
@@ -249,8 +249,8 @@ MISTAKES: dict[str, Callable[[], Any]] = {
     "the matrix must have a shape (D, D), found (3, 2)": lambda: matrix(X, 0.3, "printed"),
     "eps must be at least 0, found -1.0": lambda: matrix(EYE, -1.0, "printed"),
     "form must be 'printed' or 'released', found 'exact'": lambda: matrix(EYE, 0.3, "exact"),
-    "the matrix F must have an eigenvalue above 0, but the largest is 0.0": lambda: matrix(
-        0 * EYE, 0.3, "printed"
+    "the correlation matrix F must have an eigenvalue above 0, but the largest is 0.0": lambda: (
+        matrix(0 * EYE, 0.3, "printed")
     ),
     "threshold must be at least 0 and below 1, found 1.0": lambda: principal_component_ratio(
         X, threshold=1.0

@@ -190,8 +190,8 @@ def test_theorem_2_1(seed: int) -> None:
         *(
             (
                 {"clusters": k, "clusterings": R},
-                "clusterings >= 1 needs clusters from 1 to 40, and clusterings 0 needs clusters "
-                f"None, found clusterings {R} with clusters {k}",
+                "clusters must be 1 to 40 if clusterings is 1 or more, and None if "
+                f"clusterings is 0, found clusters {k} with clusterings {R}",
             )
             for k, R in ((None, 1), (5, 0), (0, 1), (41, 1), (5, -1))
         ),

@@ -100,7 +100,7 @@ def test_exchanged_folders_and_summaries_are_no_evidence(tmp_path: Path) -> None
         other.rename(one)
         (tmp_path / "x" / "kept").rename(other)
     assert Results(tmp_path).finished(cells) == []
-    told = f"{a}/digests.json: this file belongs to the folder '{b.name}'"
+    told = f"{a}/digests.json: this file was written for folder '{b.name}'"
     assert damage_of(CellFolder(a)) == told
 
 

@@ -82,12 +82,16 @@ def test_a_torn_file_of_arrays_is_told(tmp_path: Path) -> None:
         ("metric.loss", "NaN", "loss is not a finite number"),
         ("metric.loss", '"x"', "loss is not a finite number"),
         ("metric.loss", "1e308", "loss is not a finite number"),
-        ("origin.wall_s", '"x"', "the origin is not valid: wall_s is not a number"),
-        ("origin.wall_s", "[" * 10_000, "the origin is not valid: wall_s is not a number"),
+        ("origin.wall_s", '"x"', "a column of its origin is not valid: wall_s is not a number"),
+        (
+            "origin.wall_s",
+            "[" * 10_000,
+            "a column of its origin is not valid: wall_s is not a number",
+        ),
         (
             "origin.code.x",
             "[1]",
-            "the origin is not valid: code.x is not text, a number or a truth value",
+            "a column of its origin is not valid: code.x is not text, a number or a truth value",
         ),
     ],
 )

@@ -162,12 +162,12 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "a baseline that no printed row has": (
         TABLE_9 | {"baseline": {"loss": "infonc", "alpha": None}},
         ".baseline.loss: rows with loss = infonc, alpha = null cannot be the baseline, because no "
-        "published row of table-9 equals such a row in all other settings",
+        "published row of table-9 differs from such a row only in loss, alpha",
     ),
     "a baseline of what is a gain already": (
         TABLE_9 | {"gain_over": {"K": 8}, "cases": [{"baseline": {"loss": "infonce"}}]},
         ": gain_over, baseline: only one of these keys may be given, because a "
-        "published gain is already an effect.",
+        "published gain already has a baseline.",
     ),
     "a baseline of a reduction": (
         TABLE_9 | {"argmax": "K", "baseline": {"loss": "infonce"}},
