@@ -22,8 +22,8 @@ def measured(workspace: Workspace) -> Workspace:
 
 TEXT = (
     "  the InfoNCE estimate of mutual information (MI) varies with K, but the EqCo\n"
-    "  estimate (alpha = 512) hardly does; the difference is largest at large true MI\n"
-    "  (8, 10) (App. C, Table 9)\n"
+    "  estimate (alpha = 512) hardly varies; their ranges over K differ most at large\n"
+    "  true MI (8, 10) (App. C, Table 9)\n"
 )
 
 
