@@ -73,7 +73,7 @@ def moving_average(previous_DD: Tensor | None, current_DD: Tensor, rho: float) -
         return current_DD.clone()
     if previous_DD.shape != current_DD.shape:
         shapes = f"{tuple(previous_DD.shape)} and {tuple(current_DD.shape)}"
-        raise ValueError(f"both matrices must have the same shape (D, D), found {shapes}")
+        raise ValueError(f"previous_DD and current_DD must have the same shape, found {shapes}")
     return rho * previous_DD + (1 - rho) * current_DD
 
 
@@ -306,7 +306,8 @@ def eigenspace_alignment(predictor_DD: Tensor, correlation_DD: Tensor) -> Tensor
     shapes = tuple(predictor_DD.shape), tuple(correlation_DD.shape)
     if shapes[0] != shapes[1] or len(shapes[0]) != 2 or shapes[0][0] != shapes[0][1]:
         raise ValueError(
-            f"both matrices must have the same shape (D, D), found {shapes[0]} and {shapes[1]}"
+            "predictor_DD and correlation_DD must have the same shape (D, D), found "
+            f"{shapes[0]} and {shapes[1]}"
         )
     W_DD, F_DD = predictor_DD.double(), correlation_DD.double()
     if not bool(W_DD.isfinite().all() and F_DD.isfinite().all()):

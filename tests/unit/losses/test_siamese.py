@@ -243,7 +243,7 @@ MISTAKES: dict[str, Callable[[], Any]] = {
         correlation(X, X.T)
     ),
     "rho must be at least 0 and below 1, found 1.0": lambda: moving_average(None, EYE, 1.0),
-    "both matrices must have the same shape (D, D), found (1, 1) and (2, 2)": lambda: (
+    "previous_DD and current_DD must have the same shape, found (1, 1) and (2, 2)": lambda: (
         moving_average(torch.eye(1), EYE, 0.5)
     ),
     "the matrix must have a shape (D, D), found (3, 2)": lambda: matrix(X, 0.3, "printed"),
