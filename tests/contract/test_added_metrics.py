@@ -70,7 +70,7 @@ def test_a_kept_encoder_is_evaluated_again(
     after = metrics_of(finished)
     assert after["hardness"] == 0.25
     assert {name: after[name] for name in before} == before
-    assert finished.call("run", "small", "--executor", "inline").out.startswith("1 done")
+    assert finished.call("run", "small", "--executor", "inline").out.startswith("cells: 1 done")
     assert done == ["geometry"]
 
 
@@ -114,7 +114,7 @@ def test_ranks_are_asked_of_finished_cells_by_the_suite_alone(
         "bench.experiments.pretrain.SharedTraining.train",
         lambda *_: pytest.fail("it is trained again"),
     )
-    assert workspace.call("run", "small", "--executor", "inline").out.startswith("1 done")
+    assert workspace.call("run", "small", "--executor", "inline").out.startswith("cells: 1 done")
     assert metrics_of(workspace).keys() > {"rankme", "effective_rank", "lidar", "alignment"}
     workspace.suite(ONE)
     assert "1 done" in workspace.call("status", "small").out
