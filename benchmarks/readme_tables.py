@@ -162,9 +162,9 @@ def open_claims() -> str:
     known = [float(line[MINUTES]) for line in lines if line[MINUTES] != UNKNOWN]
     count = (
         f"{len(untested)} of the papers' claims have not been tested by any reference run; "
-        f"{len(listed)} of these {len(untested)} claims can be tested on a CPU. Run separately, the "
-        f"{len(known)} suites in the table of open claims take {sum(known) / 60:.0f} core-hours "
-        "in total."
+        f"{len(listed)} of these {len(untested)} claims can be tested on a CPU. Run separately, "
+        f"the {len(known)} suites in the table of open claims take {sum(known) / 60:.0f} "
+        "core-hours in total."
     )
     return f"{count}\n\n{_table([HEADS, RULE, *lines])}"
 
