@@ -159,11 +159,14 @@ def open_claims() -> str:
     machine = Machine("cpu", names.most_common(1)[0][0])
     lines = rows(WORKSPACE, untested, machine)
     listed = {name for line in lines for name in line[-1].split(", ")}
-    count = f"{len(listed)} of the {len(untested)} claims that no reference run tests yet"
     known = [float(line[MINUTES]) for line in lines if line[MINUTES] != UNKNOWN]
-    total = f"{len(known)} suites of open claims take {sum(known) / 60:.0f} core-hours in total"
-    table = _table([HEADS, RULE, *lines])
-    return f"{count} can be tested on a CPU. Run separately, {total}.\n\n{table}"
+    count = (
+        f"{len(untested)} of the papers' claims have not been tested by any reference run; "
+        f"{len(listed)} of these {len(untested)} claims can be tested on a CPU. Run separately, "
+        f"the {len(known)} suites in the table of open claims take {sum(known) / 60:.0f} "
+        "core-hours in total."
+    )
+    return f"{count}\n\n{_table([HEADS, RULE, *lines])}"
 
 
 def recipes() -> str:
