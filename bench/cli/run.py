@@ -165,8 +165,8 @@ def run_selections(chosen: Sequence[Selection], options: RunOptions, data: Path)
     if table_files(chosen[0].results):
         raise BenchError(
             f"{chosen[0].results}: this folder holds exported tables, and `run` never "
-            f"writes into such a folder; `{chosen[0].command('run')}` counts the cells of the "
-            "tables as done and computes the other cells in "
+            f"writes into such a folder. Use `{chosen[0].command('run')}`, which counts the "
+            "cells of the tables as done and computes the other cells in "
             f"{beside_tables(chosen[0].workspace).results}"
         )
     cells = list({cell.id: cell for s in chosen for cell in s.cells}.values())

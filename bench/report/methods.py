@@ -28,8 +28,8 @@ against the texts of these papers.
 PRESETS_HEAD = f"""# Presets and their sources
 
 `bench methods --to reports/reference` writes this page from the presets and from the facts that
-the papers state. The page [Methods, setting by setting](methods.md) lists and explains all settings
-of each method.
+the papers state. The page [*Methods, setting by setting*](methods.md) lists and explains all
+settings of each method.
 
 A preset's table lists the settings that the preset sets itself; every setting that the table lacks
 comes from the preset from which the preset is derived. The last column of a preset's table names

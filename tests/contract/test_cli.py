@@ -726,8 +726,8 @@ def test_nothing_is_computed_in_a_folder_of_exported_tables(
     assert (answer.status, answer.err) == (
         2,
         f"bench: {tables}: this folder holds exported tables, and `run` never "
-        f"writes into such a folder; `bench{folder} run small --scale tiny --where "
-        f"K=8 --where mi_true=2 --seeds 0 --have {tables}` counts the cells of the "
+        f"writes into such a folder. Use `bench{folder} run small --scale tiny --where "
+        f"K=8 --where mi_true=2 --seeds 0 --have {tables}`, which counts the cells of the "
         f"tables as done and computes the other cells in {other}\n",
     )
     assert len(list((workspace.root / tables).iterdir())) == 1

@@ -193,7 +193,8 @@ SEEN = {
         f"{AT}.py:1: push_apart must be defined by 'def', not by 'async def'", code=f"async {CODE}"
     ),
     "a tab between blanks": Mistake(
-        f"{AT}.py:3: inconsistent use of tabs", code=CODE.replace("    others", "\tothers")
+        f"{AT}.py:3: the code is not valid Python: inconsistent use of tabs",
+        code=CODE.replace("    others", "\tothers"),
     ),
     "true in place of a number": Mistake(
         "suites/digits.yaml: grid.margin: found True, expected a number above 0",

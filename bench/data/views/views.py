@@ -147,7 +147,7 @@ def make_views(
             raise ValueError(f"{what} must be at least 2 pixels, found {side}")
     has_local = any(recipe.local for recipe in recipes)
     if has_local and local_size is None:
-        raise ValueError(f"local_size must be set, because views '{name}' have local views")
+        raise ValueError(f"local_size must be set, because the views '{name}' include local crops")
     if not has_local and local_size is not None:
         raise ValueError(f"local_size must be null, because views '{name}' have no local views")
     return Views(recipes, size, local_size)
