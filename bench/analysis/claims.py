@@ -303,9 +303,8 @@ def _undecided(judged: Judged, *, corrected: bool) -> Judged:
         )
     if judged.printed and seen is not None and margin is not None and 0 < margin < seen:
         why += (
-            f"; the published effect of {judged.printed.effect:.2g} is only "
-            f"{margin:.2g} from the threshold, and distances below {seen:.2g} cannot be "
-            "detected with these cells"
+            f"; the published effect, {judged.printed.effect:.2g}, is only {margin:.2g} from the "
+            f"threshold, and these cells can detect only distances of {seen:.2g} or more"
         )
     return replace(_cannot_tell(judged, why), corrected=corrected)
 

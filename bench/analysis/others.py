@@ -186,6 +186,9 @@ def _project_words(project: str, found: Sequence[tuple[SourceEffect, Seen | None
         parts.append(f"{size} points for {subject} ({dataset}, {metric})")
     said = [f"The project {project} found {', '.join(parts)}."] * bool(parts)
     if left := sum(answer is None for _, answer in found):
-        verb = f"{counted(left, 'difference')} {'does' if left == 1 else 'do'} not count"
-        said.append(f"In the project {project}, {verb} for or against the paper's claim.")
+        said.append(
+            f"{counted(left, 'difference').capitalize()} between runs of the project {project} "
+            f"{'counts' if left == 1 else 'count'} neither for nor against the paper's claim, "
+            "because other settings, the data or noise may explain it."
+        )
     return " ".join(said)

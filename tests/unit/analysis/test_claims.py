@@ -449,9 +449,8 @@ def test_an_effect_too_small_to_be_seen_cannot_be_told(monkeypatch: pytest.Monke
     assert str(judged.verdict) == "cannot tell"
     assert judged.smallest_effect is not None
     assert judged.why == (
-        "the interval includes 0; the published effect of 0.5 is only 0.5 "
-        f"from the threshold, and distances below {judged.smallest_effect:.2g} "
-        "cannot be detected with these cells"
+        "the interval includes 0; the published effect, 0.5, is only 0.5 from the threshold, and "
+        f"these cells can detect only distances of {judged.smallest_effect:.2g} or more"
     )
     printed["made"] = 50.0
     assert [str(j.verdict) for j in of_claim(BETTER, metric=unsure)] == ["cannot tell"]
