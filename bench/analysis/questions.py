@@ -266,8 +266,8 @@ def _by_others(question: Question, suite: Suite, claim: str) -> list[EffectRow]:
 
 def _here(question: Question, suite: Suite, claim: str, ours: Sequence[Ours]) -> list[EffectRow]:
     rows = []
-    scales = [one for one in ours if one.suite == suite.name]
-    for scale in sorted(scales, key=lambda one: not one.published):
+    scales, order = [one for one in ours if one.suite == suite.name], list(suite.scales)
+    for scale in sorted(scales, key=lambda one: (not one.published, order.index(one.scale))):
         for r in scale.checks:
             takes = question.takes(r["paper"], r["claim"], r["check"]["where"])
             if r["claim"] == claim and takes and r["judged"] and r["effect"] is not None:

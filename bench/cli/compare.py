@@ -47,7 +47,7 @@ def compare(
     ] = None,
     effects: Annotated[
         bool,
-        typer.Option("--effects", help="Compare measured and published gains, at any scale."),
+        typer.Option("--effects", help="Compare measured and published effects, at any scale."),
     ] = False,
     scale: AtScale = None, where: Matching = None, seeds: SeedList = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
@@ -134,7 +134,9 @@ def print_comparison(evidence: Evidence, selection: Selection) -> None:
     if any(row.measured for row in evidence.compared):
         _print_values(evidence)
     if not evidence.is_published and any(e.measured for e in evidence.all_effects):
-        print("Values of a reduced scale cannot be compared with published values, but gains can:")
+        print(
+            "Values of a reduced scale cannot be compared with published values, but effects can:"
+        )
         print_effects(evidence)
     print_others(value_lines(evidence.compared), suite.name)
     print_added_later(selection, evidence.done)

@@ -177,8 +177,7 @@ def yaml_files(folder: Path) -> list[Path]:
 def _one_line(fault: yaml.YAMLError) -> str:
     mark = getattr(fault, "problem_mark", None)
     problem = getattr(fault, "problem", None) or " ".join(str(fault).split())
-    ways = [f"; {way}" for cause, way in _WAYS_OUT.items() if problem.startswith(cause)]
-    problem += "".join(ways)
+    problem += next((f"; {w}" for cause, w in _WAYS_OUT.items() if problem.startswith(cause)), "")
     return f"line {mark.line + 1}, column {mark.column + 1}: {problem}" if mark else problem
 
 

@@ -251,7 +251,9 @@ def read_paper(path: Path) -> Paper:
     try:
         version = (path.resolve(), path.stat().st_mtime_ns)
     except OSError as fault:
-        raise PublishedError(f"{path}: the file cannot be read ({fault.strerror})") from fault
+        raise PublishedError(
+            f"{path}: the file cannot be read ({fault.strerror or fault})"
+        ) from fault
     if version not in _READ:
         _READ[version] = _read(path)
     return _READ[version]

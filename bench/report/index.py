@@ -117,7 +117,7 @@ def _origin_lines(summaries: Sequence[Summary]) -> list[tuple[str, str]]:
     if origin is None:
         return []
     return [
-        ("computed", " to ".join(origin.days)),
+        ("computed", ("from " if len(origin.days) > 1 else "on ") + " to ".join(origin.days)),
         ("with bench", ", ".join(origin.versions)),
         ("on", ", ".join(origin.hardware)),
     ]

@@ -40,7 +40,7 @@ OwnLosses = Mapping[str, LossFile]
 """Objectives and methods by name."""
 NOT_RECORDED = ("step", "epoch", "lr")
 """Keys of a history's lines besides metrics, which no quantity of a method may have."""
-TAKEN = "bench already uses this name"
+TAKEN = "bench already uses this name; choose a different name"
 OwnMetrics = Mapping[str, tuple[Mapping[str, Path], Mapping[str, Parameter]]]
 """Metric files by name, and all their parameters, for each setting that names a file."""
 
@@ -140,10 +140,10 @@ def _add(file: LossFile, found: dict[str, LossFile]) -> None:
     quantities = declared.quantities if isinstance(declared, MethodDeclaration) else []
     for name in declared.parameters:
         if _is_used(name):
-            raise SuiteError(f"{path}: parameters.{name}: {TAKEN}; choose a different name")
+            raise SuiteError(f"{path}: parameters.{name}: {TAKEN}")
     for name in quantities:
         if name in NOT_RECORDED or _is_used(name):
-            raise SuiteError(f"{path}: quantities: {name}: {TAKEN}; choose a different name")
+            raise SuiteError(f"{path}: quantities: {name}: {TAKEN}")
         if name in declared.parameters:
             raise SuiteError(
                 f"{path}: quantities: {name}: the name is also a parameter; rename one of the two"
@@ -183,7 +183,7 @@ def declared_beside(suites: Path | None, own: OwnLosses) -> dict[str, Parameter]
             if name in Pretrain.model_fields:
                 short = name.removeprefix(f"{setting}_")
                 place = f"{suites / folder}: parameters.{short}"
-                raise SuiteError(f"{place}: {TAKEN}; choose a different name")
+                raise SuiteError(f"{place}: {TAKEN}")
         known |= declared
     return known
 

@@ -67,7 +67,9 @@ def test_each_loss_has_the_rate_of_the_search(
     for cell in cells:
         point = {name: cell.known[name] for name in names}
         if of == "map-dcl":
-            point["batch_size"] = max(point["batch_size"], 32)  # the arm with batch 8: that of 32
+            point["batch_size"] = max(
+                point["batch_size"], 32
+            )  # the arm with batch 8 has the rate of 32
         assert (cell.known["base_lr"],) == best[tuple(point.values())], cell.settings
 
 
