@@ -12,7 +12,7 @@ from bench.analysis.compared_effects import ComparedEffect
 from bench.cells.cell import Cell
 from bench.papers.others import others
 from bench.papers.reader import Paper
-from bench.suites.checks import Exceeds
+from bench.suites.checks import Exceeds, settings_words
 from bench.suites.facts import facts
 from bench.suites.metric_words import metric_words
 from bench.suites.others import (
@@ -30,7 +30,7 @@ from bench.suites.presets import paper_presets
 from bench.suites.printed_effects import PrintedEffect, printed_effects
 from bench.suites.protocol import stated_settings
 from bench.suites.suite import Suite
-from bench.text import counted, value_text
+from bench.text import counted
 
 MOST_PLACES = 6  # of a line
 
@@ -216,7 +216,7 @@ def value_lines(rows: Sequence[Compared]) -> list[str]:
     places = [
         (
             f"{row.published.paper}/{row.artifact}",
-            f"{value_text(row.row)}, {metric_words(row.metric)}",
+            f"{settings_words(row.row)}, {metric_words(row.metric)}",
             numbers_words(row.others),
         )
         for row in rows
@@ -230,7 +230,7 @@ def effect_lines(rows: Sequence[ComparedEffect]) -> list[str]:
     places = [
         (
             f"{row.paper}/{row.artifact}",
-            ", ".join(filter(None, (row.contrast, value_text(row.at), metric_words(row.metric)))),
+            ", ".join(filter(None, (row.contrast, settings_words(row.at), metric_words(row.metric)))),
             effects_words([one.effect for one in row.others]),
         )
         for row in rows

@@ -10,9 +10,9 @@ from bench.papers.others import others, sources
 from bench.papers.reader import Paper
 from bench.report.page import Page
 from bench.report.paper_table import MeasuredNumber, best_measured, printed_text
+from bench.suites.checks import settings_words
 from bench.suites.metric_words import metric_words
 from bench.suites.others import Counterpart, WithOthers
-from bench.text import value_text
 
 TITLE = "Measured by others"
 
@@ -32,7 +32,7 @@ def beside_rows(
     here = best_measured(measured)
     return [
         {
-            "row": value_text(number.value.row_settings),
+            "row": settings_words(number.value.row_settings),
             "metric": metric_words(number.metric),
             "published": printed_text(number.value),
             "here": [m for m in here.get(number.value.row, ()) if m.text],
@@ -70,7 +70,7 @@ def claim_rows(found: SeenByOthers) -> list[dict[str, Any]]:
             "source": effect.source,
             "links": [row.link for row in effect.rows],
             "what": effect.subject,
-            "at": value_text(effect.at),
+            "at": settings_words(effect.at),
             "data": effect.dataset,
             "metric": metric_words(effect.metric),
             "effect": f"{effect.value:+.1f}",

@@ -1,5 +1,6 @@
 """The reference reports say what the reference tables hold."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -34,3 +35,12 @@ def test_it_is_regenerated_from_the_tables(page: Path, results: Results) -> None
     evidence = gather(chosen.suite, scale, chosen.cells, chosen.paper, results, chosen.paper_cells)
     text, _ = page_text("suite.md.j2", facts=section_facts(evidence, []))
     assert text == page.read_text()
+
+
+def test_an_answers_number_is_in_its_statistics() -> None:
+    """The effect on the first screen is that of the check which decides the answer."""
+    index = (ROOT / "reports" / "reference" / "index.md").read_text()
+    answers = re.findall(r"^- \*\*.*? measured here: (.*?\]) .*<summary>(.*)$", index, re.MULTILINE)
+    assert len(answers) >= 8
+    for number, statistics in answers:
+        assert f": {number} " in statistics or f"= {number} " in statistics, number
