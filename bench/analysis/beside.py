@@ -230,7 +230,9 @@ def effect_lines(rows: Sequence[ComparedEffect]) -> list[str]:
     places = [
         (
             f"{row.paper}/{row.artifact}",
-            ", ".join(filter(None, (row.contrast, settings_words(row.at), metric_words(row.metric)))),
+            ", ".join(
+                filter(None, (row.contrast, settings_words(row.at), metric_words(row.metric)))
+            ),
             effects_words([one.effect for one in row.others]),
         )
         for row in rows
