@@ -37,7 +37,7 @@ def test_the_page_has_the_three_numbers_of_a_row(image_site: Path) -> None:
         2
     ].partition("\n## ")[0]
     (line,) = [
-        x for x in table.splitlines() if x.startswith("| kNN accuracy: batch_size = 128, loss = i")
+        x for x in table.splitlines() if x.startswith("| kNN accuracy: batch size 128, InfoNCE ")
     ]
     _, published, here, by_others = line.strip("| ").split(" | ", 3)
     assert published == "81.1"
