@@ -1,6 +1,5 @@
 """`bench suites`: filters of the list, and one suite described whole."""
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ from bench.cells.baseline import without_baselines
 from bench.cli.suites import print_names
 from bench.cli.workspace import Workspace as Workspaces
 from bench.record import Json
+from bench.suites.load import load_suite
 from tests.fakes.paths import ROOT
 from tests.fakes.results import cells_of, finish
 from tests.fakes.suites import DIGITS, SECONDS, SUITE, changed
@@ -104,18 +104,18 @@ def test_names_are_grouped_by_paper_and_marked_where_begun(two: Workspace) -> No
     assert counts in two.call("suites", "--search", "with-baselines").out
 
 
-def test_the_names_fit_one_screen(capsys: pytest.CaptureFixture[str]) -> None:
-    """Of the shipped suites: 80 columns and 50 lines."""
-    texts = {path.stem: path.read_text() for path in sorted((ROOT / "suites").glob("*.yaml"))}
-    papers = {name: re.search(r"^paper: (\S+)$", text, re.M) for name, text in texts.items()}
-    records: list[Json] = [
-        {"name": name, "paper": paper and paper[1], "scales": {}} for name, paper in papers.items()
-    ]
-    print_names(records, Workspaces(ROOT / "suites", Path("results"), Path("datasets")))
+def test_the_names_fit_one_screen(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the shipped suites, in a checkout: 80 columns and 50 lines."""
+    monkeypatch.chdir(ROOT)
+    suites = [load_suite(path) for path in sorted(Path("suites").glob("*.yaml"))]
+    records: list[Json] = [{"name": s.name, "paper": s.paper, "scales": {}} for s in suites]
+    print_names(records, Workspaces(Path("suites"), Path("results"), Path("datasets")))
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) <= 50
     assert max(map(len, lines)) <= 80
-    assert all(name in " ".join(lines).split() for name in papers)
+    assert all(s.name in " ".join(lines).split() for s in suites)
 
 
 def test_one_suite_is_described_whole(two: Workspace) -> None:

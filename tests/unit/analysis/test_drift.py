@@ -220,7 +220,7 @@ def test_the_verb(workspace: Workspace) -> None:
         write_digests(path.parent, path.with_name("summary.json").read_bytes())
     mended = workspace.call("compare", "small", "--with", "old").out
     assert "\n1 cell with different results although code, packages and machine match: " in mended
-    assert f"({cells[0].id}); " in mended
+    assert f"({cells[0].id}). " in mended
     record = workspace.call("compare", "small", "--with", "old", "--json").json
     versions = {cell["id"]: cell["versions"] for cell in record["moved"]}
     assert versions[cells[1].id] == {"packages.torch": ["2.6.0", "2.7.0"]}

@@ -53,4 +53,6 @@ def test_contrasts_and_other_data_do_not_count() -> None:
     for effect, answer in found.effects:
         assert answer is None or (effect.is_effect and effect.dataset == "cifar10")
     assert found.seen == Seen.YES
-    assert "tau 0.1 against 0.5" in found.summary
+    left_out = [effect for effect, answer in found.effects if answer is None]
+    assert any("tau 0.1 against 0.5" in effect.more_words for effect in left_out)
+    assert " count neither for nor against the paper's claim" in found.summary

@@ -120,7 +120,7 @@ def test_answers_come_from_the_results(image_site: Path) -> None:
     assert re.search(
         r"kNN accuracy, DCL - InfoNCE at CIFAR-10, batch size 32: \+4\.\d+ .*; paper \+4\.8", text
     )
-    assert "computed 2026-11-18" in text
+    assert "computed on 2026-11-18" in text
     assert "Made-up Processor (CPU)" in text
 
 

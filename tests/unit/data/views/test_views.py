@@ -146,7 +146,7 @@ def test_the_first_view_of_a_set() -> None:
 
 def test_local_sizes_are_of_sets_with_local_views() -> None:
     with pytest.raises(
-        ValueError, match=r"^local_size must be set, because views 'multi-crop' have local"
+        ValueError, match=r"^local_size must be set, because the views 'multi-crop' include local"
     ):
         make_views("multi-crop", size=16)
     with pytest.raises(
