@@ -78,10 +78,8 @@ def linear_top1(
     check_labels(features, classes)
     if (shown is None) != (protocol.shown == "image"):
         need = "left out" if protocol.shown == "image" else "given"
-        raise ValueError(
-            f"the argument `shown` must be {need}, because the protocol trains on "
-            f"{protocol.shown!r}"
-        )
+        why = f"because the protocol trains on {protocol.shown!r}"
+        raise ValueError(f"the argument `shown` must be {need}, {why}")
     if protocol.optimizer == "lbfgs":
         (scores,) = logistic_scores(
             [features],

@@ -351,7 +351,7 @@ def read_table(path: Path) -> bytes | None:
     expected = read_manifest(path.parent).get(path.name)
     if content is None:
         if expected is not None:
-            raise Damaged(f"{path}: this file is missing, but {DIGESTS} lists it; export it again")
+            raise Damaged(f"{path}: {GONE}; export it again")
         return None
     if expected is not None and sha256_of(content) != expected:
         raise Damaged(

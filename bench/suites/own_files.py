@@ -182,8 +182,7 @@ def declared_beside(suites: Path | None, own: OwnLosses) -> dict[str, Parameter]
         for name in declared:
             if name in Pretrain.model_fields:
                 short = name.removeprefix(f"{setting}_")
-                place = f"{suites / folder}: parameters.{short}"
-                raise SuiteError(f"{place}: {TAKEN}")
+                raise SuiteError(f"{suites / folder}: parameters.{short}: {TAKEN}")
         known |= declared
     return known
 

@@ -38,7 +38,7 @@ def test_it_is_regenerated_from_the_tables(page: Path, results: Results) -> None
 
 
 def test_an_answers_number_is_in_its_statistics() -> None:
-    """The effect on the first screen is that of the check which decides the answer."""
+    """The check that decides an answer gives the effect on the first screen."""
     index = (ROOT / "reports" / "reference" / "index.md").read_text()
     answers = re.findall(r"^- \*\*.*? measured here: (.*?\]) .*<summary>(.*)$", index, re.MULTILINE)
     assert len(answers) >= 8
