@@ -406,8 +406,14 @@ def claim_rows(
 
 
 def deciding(rows: Sequence[Json]) -> list[Json]:
-    """Return the rows that decide a claim: rows of judged scales, or all rows if none is judged."""
-    return [row for row in rows if row["judged"]] or list(rows)
+    """Return the rows that decide a claim.
+
+    A scale at which a compared accuracy is not above the trivial baselines does not judge the
+    claim, so it decides only if no other scale does. A scale that judges no claim decides last.
+    """
+    judged = [row for row in rows if row["judged"]]
+    tested = [row for row in judged if row["verdict"] != ClaimVerdict.NOT_TESTED]
+    return [row for row in tested if not row["unlearned"]] or judged or list(rows)
 
 
 def overall_verdict(results: Sequence[tuple[ClaimVerdict, bool]]) -> ClaimVerdict:

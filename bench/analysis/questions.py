@@ -217,19 +217,62 @@ def findings(question: Question, suites: Iterable[Suite], ours: Sequence[Ours]) 
                         others[frozenset(row.links)] = row
                 for row in _here(question, suite, claim, ours):
                     here.setdefault((row.what, row.metric, row.effect, row.low, row.high), row)
-    rows = [*published.values(), *others.values(), *_deciding_first(question, [*here.values()])]
+    deciding = _deciding_rows(question, listed, ours)
+    measured = sorted(here.values(), key=lambda row: row not in deciding)
+    rows = [*published.values(), *others.values(), *measured]
     tested = {(suite.paper, claim) for suite in listed for claim in suite.claims}
     return Findings(question, rows, has_suite=not tested.isdisjoint(question.all_claims))
 
 
-def _deciding_first(question: Question, here: Sequence[EffectRow]) -> list[EffectRow]:
-    """Return the effects measured here; those that decide the question's answer come first."""
-    own = {f"{question.paper}/{claim}" for claim in question.claims}
-    asked = [row for row in here if row.claim in own and row.who == here[0].who]
-    if not asked:
-        return list(here)
-    verdict = worst(row.verdict for row in asked)
-    return sorted(here, key=lambda row: row not in asked or row.verdict != verdict)
+class Answering(NamedTuple):
+    """The scale whose checks answer a question."""
+
+    at: Ours
+    checks: list[Json]
+    verdict: ClaimVerdict  # the worst of the checks
+
+    @property
+    def deciding(self) -> list[Json]:
+        """The checks with the worst verdict."""
+        return [row for row in self.checks if row["verdict"] == self.verdict]
+
+
+def answering(question: Question, suite: Suite, ours: Sequence[Ours]) -> Answering | None:
+    """Return the scale of a question's suite that answers the question; None if none does.
+
+    The order is: scales at the published protocol, then the order in the suite. A scale at which a
+    compared accuracy is not above the trivial baselines answers only if no other scale does.
+    """
+    found = []
+    for at in _in_order(suite, ours):
+        checks = [
+            row
+            for row in at.checks
+            if row["judged"]
+            and row["verdict"] != ClaimVerdict.NOT_TESTED
+            and question.is_answered_by(row["claim"], row["check"]["where"])
+        ]
+        if checks:
+            verdict = worst(ClaimVerdict(row["verdict"]) for row in checks)
+            found.append(Answering(at, checks, verdict))
+    learned = [one for one in found if not any(row["unlearned"] for row in one.deciding)]
+    return next(iter(learned or found), None)
+
+
+def _in_order(suite: Suite, ours: Sequence[Ours]) -> list[Ours]:
+    """Return the scales of a suite: those at the published protocol first."""
+    scales, order = [one for one in ours if one.suite == suite.name], list(suite.scales)
+    return sorted(scales, key=lambda one: (not one.published, order.index(one.scale)))
+
+
+def _deciding_rows(
+    question: Question, suites: Sequence[Suite], ours: Sequence[Ours]
+) -> list[EffectRow]:
+    """Return the effects that decide a question's answer."""
+    for suite in suites:
+        if suite.name == question.suite and (found := answering(question, suite, ours)):
+            return [_row(suite, found.at, check) for check in found.deciding]
+    return []
 
 
 def _published(question: Question, suite: Suite, claim: str) -> list[EffectRow]:
@@ -265,24 +308,28 @@ def _by_others(question: Question, suite: Suite, claim: str) -> list[EffectRow]:
 
 
 def _here(question: Question, suite: Suite, claim: str, ours: Sequence[Ours]) -> list[EffectRow]:
-    rows = []
-    scales, order = [one for one in ours if one.suite == suite.name], list(suite.scales)
-    for scale in sorted(scales, key=lambda one: (not one.published, order.index(one.scale))):
-        for r in scale.checks:
-            takes = question.takes(r["paper"], r["claim"], r["check"]["where"])
-            if r["claim"] == claim and takes and r["judged"] and r["effect"] is not None:
-                of = f"worst of {r['groups']} comparisons, " if r["groups"] > 1 else ""
-                open_ = r["verdict"] == ClaimVerdict.CANNOT_TELL and r["why"]
-                rows.append(
-                    EffectRow(
-                        HERE, f"{suite.name} {scale.scale}", f"{suite.paper}/{claim}",
-                        _what(r["subject"]), scale.words, metric_words(r["check"]["metric"]),
-                        r["unit"], r["effect"], r["low"], r["high"], f"{of}n = {r['n']}",
-                        f"{r['verdict']}: {r['why']}" if open_ else r["verdict"],
-                        settings=dict(r["check"]["where"]),
-                    )
-                )  # fmt: skip
-    return rows
+    return [
+        _row(suite, at, r)
+        for at in _in_order(suite, ours)
+        for r in at.checks
+        if r["claim"] == claim
+        and question.takes(r["paper"], r["claim"], r["check"]["where"])
+        and r["judged"]
+        and r["effect"] is not None
+    ]
+
+
+def _row(suite: Suite, at: Ours, r: Json) -> EffectRow:
+    """Return the row of a check with an effect measured here."""
+    of = f"worst of {r['groups']} comparisons, " if r["groups"] > 1 else ""
+    open_ = r["verdict"] == ClaimVerdict.CANNOT_TELL and r["why"]
+    return EffectRow(
+        HERE, f"{suite.name} {at.scale}", f"{suite.paper}/{r['claim']}",
+        _what(r["subject"]), at.words, metric_words(r["check"]["metric"]),
+        r["unit"], r["effect"], r["low"], r["high"], f"{of}n = {r['n']}",
+        f"{r['verdict']}: {r['why']}" if open_ else r["verdict"],
+        settings=dict(r["check"]["where"]),
+    )  # fmt: skip
 
 
 def _takes(question: Question, suite: Suite, claim: str, check: Check) -> bool:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.analysis.questions import Findings, Ours, findings
-from bench.analysis.verdicts import ClaimVerdict, worst
+from bench.analysis.questions import Findings, Ours, answering, findings
+from bench.analysis.verdicts import ClaimVerdict
 from bench.papers.questions import Question, questions
 from bench.report.claim_words import effect_words
 from bench.report.page import Page
@@ -73,7 +73,7 @@ def all_findings(summaries: Sequence[Summary], suites: Sequence[Suite]) -> list[
         summaries: summary of each suite and scale with results.
         suites: all suites.
     """
-    ours = [Ours(s.suite, s.scale, s.words, s.published, s.checks) for s in summaries if s.judged]
+    ours = _ours(summaries)
     known = {suite.name for suite in suites}
     asked = [question for question in questions() if question.suite in known]
     return [findings(question, suites, ours) for question in asked]
@@ -123,33 +123,27 @@ def answers(summaries: Sequence[Summary], suites: Sequence[Suite]) -> list[Answe
     ]
 
 
+def _ours(summaries: Sequence[Summary]) -> list[Ours]:
+    """Return the scales that judge claims."""
+    return [Ours(s.suite, s.scale, s.words, s.published, s.checks) for s in summaries if s.judged]
+
+
 def _answer(question: Question, summaries: Sequence[Summary], suite: Suite) -> Answer:
-    order = list(suite.scales)
-    suite_summaries = [s for s in summaries if s.suite == suite.name and s.judged]
-    for summary in sorted(suite_summaries, key=lambda s: (not s.published, order.index(s.scale))):
-        rows = [row for row in summary.checks if _answers(question, row)]
-        if rows:
-            verdict = worst(ClaimVerdict(row["verdict"]) for row in rows)
-            deciding = [row for row in rows if row["verdict"] == str(verdict)]
-            lines = [_line(row) for row in deciding]
-            smaller = verdict in (ClaimVerdict.FAILS, ClaimVerdict.NOT_SEEN) and all(
-                map(_is_there, deciding)
-            )
-            noted = next((row["claim"] for row in deciding if row["notes"]), None)
-            shown = lines[:MOST_LINES]
-            return Answer(question, verdict, summary, shown, len(rows), smaller, noted)
-    return Answer(question, ClaimVerdict.NOT_TESTED, None, [], 0)
+    found = answering(question, suite, _ours(summaries))
+    if found is None:
+        return Answer(question, ClaimVerdict.NOT_TESTED, None, [], 0)
+    summary = next(s for s in summaries if (s.suite, s.scale) == (suite.name, found.at.scale))
+    deciding = found.deciding
+    shown = [_line(row) for row in deciding][:MOST_LINES]
+    failed = found.verdict in (ClaimVerdict.FAILS, ClaimVerdict.NOT_SEEN)
+    smaller = failed and all(map(_is_there, deciding))
+    noted = next((row["claim"] for row in deciding if row["notes"]), None)
+    return Answer(question, found.verdict, summary, shown, len(found.checks), smaller, noted)
 
 
 def _line(row: dict[str, Any]) -> str:
     """Return an effect in words, and why it says nothing if it does not."""
     return "; ".join(text for text in (effect_words(row), row["why"]) if text)
-
-
-def _answers(question: Question, row: dict[str, Any]) -> bool:
-    """Whether a check was tested and is one that the question asks about."""
-    is_tested = ClaimVerdict(row["verdict"]) != ClaimVerdict.NOT_TESTED
-    return is_tested and question.is_answered_by(row["claim"], row["check"]["where"])
 
 
 def _is_there(row: dict[str, Any]) -> bool:

@@ -10,12 +10,21 @@ from matplotlib.container import ErrorbarContainer
 
 import bench
 from bench.analysis.evidence import gather
-from bench.analysis.questions import HERE, OTHERS, PUBLISHED, EffectRow, Findings
+from bench.analysis.questions import (
+    HERE,
+    OTHERS,
+    PUBLISHED,
+    EffectRow,
+    Findings,
+    Ours,
+    answering,
+    findings,
+)
 from bench.cli.selection import select
 from bench.cli.workspace import Workspace as Selected
 from bench.errors import PublishedError
 from bench.figures.forest import draw_forest, draw_overview
-from bench.papers.questions import QUESTIONS, questions, read_questions
+from bench.papers.questions import QUESTIONS, question_named, questions, read_questions
 from bench.report.formats import to_markdown
 from bench.report.questions import all_findings, write_questions
 from bench.report.section import section_facts
@@ -84,6 +93,31 @@ def test_a_check_that_is_not_asked_about_stays_out() -> None:
     claimed = frame[frame.claim == "dcl/dclw-order"]
     assert set(claimed.kind) == {"published", "others", "here"}
     assert claimed.what.str.lstrip("(").str.startswith("DCLW").all()
+
+
+@pytest.mark.parametrize(("unlearned", "first"), [([], "cifar"), (["at baseline"], "cpu")])
+def test_a_scale_at_the_trivial_baseline_answers_last(unlearned: list[str], first: str) -> None:
+    question = question_named("temperature")
+    suite = load_suite(SUITES / "mutual-information-figure-10.yaml")
+    check = {
+        "paper": "mutual-information", "claim": "temperature-matters", "check": {"where": {},
+        "metric": "knn_top1"}, "judged": True, "effect": 1.0, "low": 0.5, "high": 1.5, "n": 3,
+        "groups": 1, "unit": "points", "subject": "kNN, one - other", "why": None,
+    }  # fmt: skip
+    small = Ours(
+        suite.name, "cpu", "digits", False, [check | {"verdict": "holds", "unlearned": []}]
+    )
+    large = Ours(
+        suite.name, "cifar", "CIFAR-10", False,
+        [check | {"verdict": "cannot tell", "effect": 2.0, "unlearned": unlearned}],
+    )  # fmt: skip
+    found = answering(question, suite, [small, large])
+    assert found is not None
+    assert found.at.scale == first
+    here = findings(question, [suite], [small, large]).of(HERE)
+    assert here[0].who == f"{suite.name} {first}"
+    assert len(here) == 2
+    assert answering(question, suite, []) is None
 
 
 def test_a_mistyped_question_is_one_line(workspace: Workspace) -> None:

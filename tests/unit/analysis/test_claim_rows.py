@@ -15,6 +15,8 @@ from tests.fakes.results import cells_of, finish
 from tests.fakes.workspace import Workspace
 
 SUITE = load_suite(SUITES / "eqco-table-9.yaml")
+QUICK = SUITE.scales["quick"].model_copy(update={"protocol": "reduced"})
+REDUCED = SUITE.model_copy(update={"scales": SUITE.scales | {"quick": QUICK}})
 
 
 def judged(verdict: ClaimVerdict, mean: float | None, position: int = 0) -> Judged:
@@ -48,12 +50,26 @@ def test_a_scale_that_only_runs_decides_nothing() -> None:
     good = judged(ClaimVerdict.HOLDS, 0.1)
     ran = replace(judged(ClaimVerdict.CANNOT_TELL, 0.9), is_judged=False)
     steady = place("toy-mi-steady", ["eqco-table-9"])
-    quick = SUITE.scales["quick"].model_copy(update={"protocol": "reduced"})
-    suite = SUITE.model_copy(update={"scales": SUITE.scales | {"quick": quick}})
-    ran_at, quick_at = JudgedScale(suite, "smoke", [ran]), JudgedScale(suite, "quick", [good])
+    ran_at, quick_at = JudgedScale(REDUCED, "smoke", [ran]), JudgedScale(REDUCED, "quick", [good])
     rows = claim_rows([steady], [quick_at, ran_at])
     assert {row["overall"] for row in rows} == {"holds"}
     assert {row["overall"] for row in claim_rows([steady], [ran_at])} == {"cannot tell"}
+
+
+def test_a_scale_at_the_trivial_baseline_decides_last() -> None:
+    """The other scale's verdict is the claim's, unless that scale tests nothing."""
+    low = replace(judged(ClaimVerdict.CANNOT_TELL, 0.9), unlearned=("not above baseline",))
+    steady = place("toy-mi-steady", ["eqco-table-9"])
+
+    def overall(other: Judged) -> str:
+        scales = [JudgedScale(REDUCED, "quick", [low]), JudgedScale(REDUCED, "smoke", [other])]
+        (verdict,) = {row["overall"] for row in claim_rows([steady], scales)}
+        return str(verdict)
+
+    assert overall(judged(ClaimVerdict.FAILS, 0.9)) == "fails"
+    assert overall(judged(ClaimVerdict.HOLDS, 0.1)) == "holds"
+    assert overall(judged(ClaimVerdict.NOT_TESTED, None)) == "cannot tell"
+    assert overall(low) == "cannot tell"
 
 
 def test_what_is_missing_is_told() -> None:
