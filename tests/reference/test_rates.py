@@ -50,20 +50,22 @@ def best_in(
 
 
 @pytest.mark.parametrize(
-    ("of", "names", "control"),
+    ("of", "names", "control", "count"),
     [
-        ("map-dcl", POINT, "adam"),  # one rate for both losses
-        ("map-temperature", POINT, None),
-        ("map-negatives", ("method", "K", "loss"), None),
-        ("map-dual-temperature", ("method", "symmetric", "batch_size"), None),
+        ("map-dcl", POINT, "adam", 220),  # one rate for both losses
+        ("map-temperature", POINT, None, 100),
+        ("map-negatives", ("method", "K", "loss"), None, 60),
+        ("map-dual-temperature", ("method", "symmetric", "batch_size"), None, 60),
+        ("map-which-negatives", ("method", "ball_share"), None, 40),
+        ("map-families", ("momentum", "method"), None, 42),
     ],
 )
 def test_each_loss_has_the_rate_of_the_search(
-    of: str, names: Sequence[str], control: str | None
+    of: str, names: Sequence[str], control: str | None, count: int
 ) -> None:
     best = best_in(f"search-{of}", names, ["base_lr"])
     cells = [cell for cell in cells_of(of) if cell.known["optimizer"] != control]
-    assert len(cells) >= 60
+    assert len(cells) == count
     for cell in cells:
         point = {name: cell.known[name] for name in names}
         if of == "map-dcl":
