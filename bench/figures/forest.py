@@ -97,6 +97,5 @@ def _draw(ax: Axes, at: float, row: EffectRow, **style: Any) -> None:
 
 def _name(row: EffectRow) -> str:
     """Return who measured an effect, on which data and metric, and what is compared, in lines."""
-    what, _, settings = row.what.partition(" (")
-    texts = [f"{row.who}, {row.short_data}, {row.metric}: {what}", settings.removesuffix(")")]
-    return "\n".join(line for text in texts for line in wrap(text, MOST_CHARACTERS))
+    text = f"{row.who}, {row.short_data}, {row.metric}: {row.what}"
+    return "\n".join(wrap(text, MOST_CHARACTERS, break_on_hyphens=False))

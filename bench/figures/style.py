@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -72,8 +72,8 @@ def look() -> Iterator[None]:
 def styles(names: Sequence[Any]) -> dict[Any, Style]:
     """Return the style of each name: fixed for words, a sequence for numbers.
 
-    An unknown word, such as `eqco, alpha = 64`, gets the style of its first word. If another name
-    already has this colour, it gets the next free one.
+    An unknown word, such as `eqco, alpha = 64`, gets the style of its first word. If a name drawn
+    before it has the same colour, a word gets the next free one.
     """
     words = [name for name in names if isinstance(name, str)]
     numbers = [name for name in names if not isinstance(name, str)]
@@ -86,19 +86,17 @@ def styles(names: Sequence[Any]) -> dict[Any, Style]:
 
 
 def _places_of(words: Sequence[str]) -> dict[str, int]:
-    """Return the place of each word; unknown ones differ in colour while any is left."""
-    places = {word: _places()[word] for word in words if word in _places()}
-    for word in words:
-        if word in places:
-            continue
-        taken = {index % len(_PALETTE) for index in places.values()}
-        fixed = _places().get(word.partition(",")[0])
-        if fixed is None or fixed % len(_PALETTE) in taken:
-            free = (p for p in count(len(_places())) if p not in places.values())
-            fixed = next(
-                p for p in free if p % len(_PALETTE) not in taken or len(taken) == len(_PALETTE)
-            )
-        places[word] = fixed
+    """Return the place of each word, known words first; colours differ while any is left."""
+    places: dict[str, int] = {}
+    for word in sorted(words, key=lambda word: word not in _places()):
+        colours = {place % len(_PALETTE) for place in places.values()}
+        if len(colours) == len(_PALETTE):
+            colours = set()  # all are taken, so names differ in marker
+        own = _places().get(word, _places().get(word.partition(",")[0]))
+        tried = chain([] if own is None else [own], count(len(_places())))
+        places[word] = next(
+            p for p in tried if p not in places.values() and p % len(_PALETTE) not in colours
+        )
     return places
 
 

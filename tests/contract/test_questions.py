@@ -145,7 +145,7 @@ def test_each_effect_is_a_point_of_the_forest_plot() -> None:
     gain = partial(EffectRow, claim="dcl/c", metric="kNN", unit="points")
     rows = [
         gain(PUBLISHED, "dcl", what="dcl - infonce", data="cifar10", effect=4.8),
-        gain(OTHERS, "a", what="dcl - infonce (tau = 0.1)", data="cifar10", effect=-1.5),
+        gain(OTHERS, "a", what="dcl (tau 0.1) - infonce (tau 0.2)", data="cifar10", effect=-1.5),
         gain(OTHERS, "b", what="dcl - infonce", data="cifar10", effect=2.5, says="yes"),
         gain(
             HERE, "s cifar", what="dcl - infonce", data="CIFAR-10, small", effect=0.7, low=-0.1,
@@ -167,7 +167,7 @@ def test_each_effect_is_a_point_of_the_forest_plot() -> None:
     filled = {x for x, _, filling in points if filling != "none"}
     assert filled == {2.5, 0.7}
     names = [label.get_text() for label in ax.get_yticklabels()]
-    assert names[1].splitlines() == ["a, cifar10, kNN: dcl - infonce", "tau = 0.1"]
+    assert " ".join(names[1].splitlines()) == "a, cifar10, kNN: dcl (tau 0.1) - infonce (tau 0.2)"
     assert names[3] == "s cifar, CIFAR-10, kNN: dcl - infonce"
 
 

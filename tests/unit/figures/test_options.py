@@ -358,6 +358,7 @@ def test_words_beside_a_known_one_take_its_colour_or_a_free_one() -> None:
         ["ir", "ball", "cave", "la", "ball-anneal", "cave-anneal"],
         ["moco-v2", "simmoco, keys", "simco, keys", "simco, both"],
         ["none", "grayscale", "flip", "jitter", "crop", "moco-v1", "affine"],
+        ["moco", "simclr-momentum", "byol", "byol-directpred", "unigrad", "vicreg-momentum"],
     ],
 )
 def test_the_lines_of_a_papers_figure_differ_in_colour(names: list[str]) -> None:
