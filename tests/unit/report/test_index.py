@@ -155,7 +155,8 @@ def test_an_effect_that_is_smaller_than_the_sentence_is_not_denied(
         "effect": (low + high) / 2, "low": low, "high": high, "threshold": 2.4,
         "smallest_effect": 0.9, "published_words": None, "stand_in_for": None, "level": 0.95,
         "why": None, "sides": None, "others": [], "group": {}, "spread": None, "freedom": None,
-        "notes": [], "judged": True, "unlearned": [], "subject": "kNN, dcl - infonce", "required": "above 2.4", "unit": "points",
+        "notes": [], "judged": True, "unlearned": [],
+        "subject": "kNN, dcl - infonce", "required": "above 2.4", "unit": "points",
     }  # fmt: skip
     summary = Summary(
         suite.name, "cifar", "small digits", "", "dcl", EvidenceKind.IMAGES_REDUCED,
