@@ -32,7 +32,7 @@ from bench.papers.reader import PAPERS, load_paper
 from bench.results.reader import Results
 from bench.suites.load import load_suite, suite_paths
 from benchmarks.open_claims import HEADS, MINUTES, UNKNOWN, rows
-from benchmarks.recipes import CAPS, METRICS, chosen, trials_of
+from benchmarks.recipes import METRICS, SEARCHES, chosen, trials_of
 from benchmarks.recipes import HEADS as RECIPE_HEADS
 from benchmarks.recipes import rows as recipe_rows
 
@@ -174,12 +174,12 @@ def recipes() -> str:
     parts = []
     for found in evidence():
         name, done = found.suite.name, [row for row in found.done if row[0].known.get("optimizer")]
-        if name not in CAPS or found.scale != "cifar" or not done:
+        if name not in SEARCHES or found.scale != "cifar" or not done:
             continue
         trials = trials_of(done, METRICS.get(name, "knn_top1"))
         planned = sum("optimizer" in cell.known for cell in found.cells)
         whole = len(done) == planned
-        best = chosen(trials, CAPS[name]) if whole else None
+        best = chosen(trials) if whole else None
         state = (
             "" if whole else f" ({len(done)} of {planned} cells are done: nothing is chosen yet)"
         )

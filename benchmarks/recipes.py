@@ -11,13 +11,14 @@ from statistics import fmean
 
 from bench.results.reader import Done
 
-CAPS = {  # core-seconds of a cell with its evaluations
-    "recipe-batch": 130.0,
-    "recipe-queue": 130.0,
-    "recipe-bank": 400.0,
-    "recipe-predictor": 400.0,
-    "recipe-supervised": 130.0,
-}
+SEARCHES = (
+    "recipe-batch",
+    "recipe-queue",
+    "recipe-bank",
+    "recipe-predictor",
+    "recipe-supervised",
+)
+SLOWEST = 1.35  # a trial's core-seconds, over the mean of the cheapest optimiser's trials
 METRICS = {"recipe-supervised": "test_top1"}  # of the others: kNN accuracy
 TIE = 1.0  # points of accuracy that one seed does not tell apart
 PLAINEST = "sgd"  # wins a tie
@@ -56,16 +57,15 @@ def trials_of(done: Done, metric: str) -> list[Trial]:
     ]
 
 
-def chosen(trials: Sequence[Trial], cap: float) -> Trial:
+def chosen(trials: Sequence[Trial]) -> Trial:
     """Return the recipe that the rule takes.
 
     Args:
         trials: all of a family.
-        cap: core-seconds that a cell may cost.
 
     Raises:
-        ValueError: optimisers have unequal numbers of trials, trials unequal numbers of settings,
-            or none stays below the cap.
+        ValueError: optimisers have unequal numbers of trials, or trials unequal numbers of
+            settings.
     """
     by_optimiser: dict[str, list[Trial]] = defaultdict(list)
     for trial in trials:
@@ -75,10 +75,9 @@ def chosen(trials: Sequence[Trial], cap: float) -> Trial:
         raise ValueError(f"unequal numbers of trials: {counts}")
     if len({len(trial.accuracies) for trial in trials}) > 1:
         raise ValueError("some trials lack a setting")
-    within = [[t for t in own if t.core_s <= cap] for own in by_optimiser.values()]
+    limit = SLOWEST * min(fmean(t.core_s for t in own) for own in by_optimiser.values())
+    within = [[t for t in own if t.core_s <= limit] for own in by_optimiser.values()]
     best = [max(own, key=lambda t: t.score) for own in within if own]
-    if not best:
-        raise ValueError(f"no trial costs at most {cap:g} core-seconds")
     top = max(trial.score for trial in best)
     tied = [trial for trial in best if trial.score > top - TIE]
     return min(tied, key=lambda t: (t.optimizer != PLAINEST, t.core_s))
