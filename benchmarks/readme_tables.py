@@ -32,8 +32,8 @@ from bench.papers.reader import PAPERS, load_paper
 from bench.results.reader import Results
 from bench.suites.load import load_suite, suite_paths
 from benchmarks.open_claims import HEADS, MINUTES, UNKNOWN, rows
-from benchmarks.recipes import METRICS, SEARCHES, chosen, trials_of
 from benchmarks.recipes import HEADS as RECIPE_HEADS
+from benchmarks.recipes import METRICS, SEARCHES, chosen, trials_of
 from benchmarks.recipes import rows as recipe_rows
 
 ROOT = Path(__file__).parents[1]
