@@ -2,8 +2,8 @@
 
 Without both, the claim is not judged. A side is judged by the mean of its cells along the check's
 axis, because a claim may include a temperature or a number of negatives that prevents learning.
-Whether a side learned depends only on its own cells: on their lead over the trivial baseline and on
-the minimum lead that their seeds can detect.
+Whether a side learned depends only on its own cells: it did if the 95 % interval of their lead over
+the trivial baseline lies above 0.
 """
 
 from collections.abc import Sequence
@@ -100,15 +100,15 @@ class Footing:
         return tuple(told for where, side in sides if (told := self._not_learned(where, side)))
 
     def _not_learned(self, where: Where, side: Sequence[Cell]) -> str | None:
-        """Return that a side's lead over its floor is not one that is seen, with the numbers."""
+        """Return that the interval of a side's lead over its floor reaches 0, with the numbers."""
         metric, measured = self._check.metric, self._measured
         measuring = [cell for cell in side if metric in measured.metrics[cell.id]]
         rooms = {c.id: r for c in measuring if (r := measured.rooms.of_cell(metric, c))}
         lead = lead_of(self._check, measured, side, {name: r.floor for name, r in rooms.items()})
         if lead is None:
             return None
-        least = lead.smallest_effect or 0.0
-        if lead.mean > least:
+        interval = lead.interval()
+        if (lead.mean if interval.low is None else interval.low) > 0:
             return None
         floor = fmean(room.floor for room in rooms.values())
         names = " or ".join(dict.fromkeys(room.floor_is for room in rooms.values()))
@@ -118,7 +118,7 @@ class Footing:
         )
         if lead.mean <= 0:
             return told
-        return f"{told}; only a lead of at least {least:.2g} points can be detected"
+        return f"{told}; 95 % interval of the lead {interval.low:.1f} to {interval.high:.1f} points"
 
 
 def _family(check: Check, where: Where, side: Sequence[Cell], measured: Measured) -> str:
