@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from bench.cells.baseline import baselines_among
 from bench.cells.groups import labels
 from bench.cli.options import (
     AsJson,
@@ -82,6 +83,7 @@ def describe_status(selection: Selection) -> Json:
         "results": str(selection.results),
         "words": selection.words,
         "cells": len(states),
+        "baselines": len(baselines_among(selection.cells)),
         **{str(state): counts[state] for state in State},
         "attempts": sum(state.attempts for state in states),
         "failures": failures_of(selection.cells, states),
@@ -217,6 +219,8 @@ def print_status(record: Json, again: str) -> None:
     left = record["left_core_s"]
     more = f"; about {duration(left)} of work left" if left else ""
     cells = counted(record["cells"], "cell")
+    if n := record["baselines"]:
+        cells += f" ({counted(n, 'baseline')})"
     print(f"{record['suite']} at scale {record['scale']}: {cells}: {counts}{more}")
     if not Path(record["results"]).exists():
         print(f"  {record['results']}: this results folder does not exist yet")

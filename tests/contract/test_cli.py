@@ -98,8 +98,8 @@ def test_plan_before_and_after(workspace: Workspace) -> None:
 
 def test_status(done: Workspace) -> None:
     assert done.call("status", "small", "--json").json == {
-        "suite": "small", "scale": "tiny", "results": "results", "cells": 16, "done": 16,
-        "running": 0, "queued": 0, "failed": 0, "missing": 0, "stale": 0, "attempts": 0,
+        "suite": "small", "scale": "tiny", "results": "results", "cells": 16, "baselines": 0,
+        "done": 16, "running": 0, "queued": 0, "failed": 0, "missing": 0, "stale": 0, "attempts": 0,
         "failures": [], "jobs": [], "slurm_answers": True, "left_core_s": None, "begun": [],
         "words": "small --scale tiny", "added_later": [], "unknown_jobs": {}, "reference": 0,
     }  # fmt: skip

@@ -71,6 +71,13 @@ def test_status_says_from_where_the_reading_verbs_answer(with_reference: Workspa
     assert with_reference.call("status", *WORDS, "--json").json["reference"] == 0
 
 
+def test_status_counts_the_baselines_apart(with_reference: Workspace) -> None:
+    """`show` and `claims` count a suite's own cells only."""
+    path = str(SUITES / "recipe-batch.yaml")
+    told = with_reference.call("--results", "new", "status", path, "--scale", "cifar").out
+    assert told.startswith("recipe-batch at scale cifar: 27 cells (3 baselines): 27 missing")
+
+
 def test_failed_cells_are_not_answered_from_the_reference(with_reference: Workspace) -> None:
     fail(with_reference.root / "results", cells_of(SUITE, "paper")[:1])
     answer = with_reference.call("show", *WORDS)
