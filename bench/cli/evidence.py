@@ -13,6 +13,7 @@ from bench.cli.workspace import USUAL_RESULTS, Workspace
 from bench.errors import NothingMeasured
 from bench.results.fitness import Failed, failed_text
 from bench.results.reader import Done, Results
+from bench.results.store import OVER, CellState, Store
 from bench.suites import shipped
 
 
@@ -52,6 +53,13 @@ def results_in(workspace: Workspace) -> Results:
     """
     usual = workspace.results == USUAL_RESULTS
     return Results(workspace.results, shipped.reference_results() if usual else None)
+
+
+def in_reference(selection: Selection, states: Sequence[CellState]) -> int:
+    """Return how many cells the reference results have that reading verbs answer from."""
+    if selection.results != USUAL_RESULTS or any(state.state in OVER for state in states):
+        return 0
+    return Store(shipped.reference_results()).kept(selection.cells)
 
 
 def print_added_later(selection: Selection, done: Done) -> None:

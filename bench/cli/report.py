@@ -8,9 +8,15 @@ from typing import Annotated
 import typer
 
 from bench.cli.options import AsJson, AtScale, answer, check_folder
-from bench.cli.selection import check_scale_known, of_sound_suites, select, select_scales
+from bench.cli.selection import (
+    Selection,
+    check_scale_known,
+    of_sound_suites,
+    select,
+    select_scales,
+)
 from bench.cli.workspace import Workspace
-from bench.errors import BenchError, choices
+from bench.errors import BenchError, NothingMeasured, choices
 from bench.papers.reader import load_papers
 from bench.record import Json
 from bench.report.section import FORMATS
@@ -43,6 +49,8 @@ def report(
     """Write a website: an index, and one page per artifact and per suite.
 
     With names of suites: write only the pages of these suites and of their artifacts.
+
+    Exit status 3: no cell of a named suite is finished, so no page was written.
     """
     if every and suite:
         raise BenchError("--all writes every suite, so it cannot be combined with names of suites")
@@ -84,14 +92,17 @@ def write_reports(
         scale: scale of the named suites. Without names, restrict to this scale.
         to: the folder to write into.
         formats: additional formats besides HTML and SVG: png, pdf, tex, csv.
+
+    Raises:
+        NothingMeasured: no cell of a named suite is finished.
     """
     if not names:
         check_scale_known(scale, workspace.suites)
+    results = Results(workspace.results)
     asked = {  # without their cells, which are many
-        (s.suite.name, s.scale): s.path
+        (s.suite.name, s.scale): _measured(s, results).path
         for s in (select(workspace, name, scale=scale) for name in names)
     }
-    results = Results(workspace.results)
     named = {name: path for (name, _), path in asked.items()}
     paths = known_suites(workspace.suites) | named
 
@@ -112,6 +123,16 @@ def write_reports(
     site = Site(to, results, scales, formats, papers)
     index = site.write([f"{name}/{at}" for name, at in asked] if names else None)
     return {"index": str(index), "pages": [str(page) for page in site.pages]}
+
+
+def _measured(selection: Selection, results: Results) -> Selection:
+    """Return the selection, if a cell of it ended: no empty page replaces a full one."""
+    if has_results(selection.cells, results) or results.failed(selection.cells, []):
+        return selection
+    raise NothingMeasured(
+        f"{selection.title}: none of the cells is finished in {selection.results}, so no page was "
+        f"written; `{selection.command('run')}` computes them"
+    )
 
 
 def print_site(record: Json) -> None:

@@ -1,12 +1,21 @@
 """`bench show`: measured values as the suite's tables."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import typer
 
 from bench.analysis.beside import CellBeside, cells_beside, lines_by_artifact, numbers_words
 from bench.cells.baseline import without_baselines
-from bench.cli.evidence import done_of, done_text, print_added_later, results_of, rooms_of
+from bench.cli.evidence import (
+    done_of,
+    done_text,
+    in_reference,
+    print_added_later,
+    results_of,
+    rooms_of,
+)
 from bench.cli.options import AsJson, AtScale, Changes, Matching, SeedList, SuiteName, answer
 from bench.cli.selection import Selection, select
 from bench.cli.terminal import print_doubts, print_line, print_table
@@ -23,6 +32,7 @@ from bench.results.reader import Done
 from bench.results.store import State
 from bench.suites.metric_words import metric_words
 from bench.suites.others import Counterpart
+from bench.suites.shipped import reference_results
 from bench.suites.suite import MeasuredTable, with_stand_ins
 from bench.text import counted, value_text
 
@@ -168,7 +178,15 @@ def print_measured(
     if missing and (elsewhere := given_elsewhere(selection, done)):
         print_line(f"These tables leave out {counted(elsewhere, 'cell')} of the folders of --have.")
         missing -= elsewhere
+    if missing and in_reference(selection, selection.store.states(selection.cells)):
+        selection = replace(selection, have=(*selection.have, _nearby(reference_results())))
     print_line(f"Next: {next_command(selection, missing, len(failed))}")
+
+
+def _nearby(path: Path) -> Path:
+    """Return a path relative to the current folder if it lies inside."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def given_elsewhere(selection: Selection, done: Done) -> int:

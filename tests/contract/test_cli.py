@@ -220,6 +220,17 @@ def test_a_scale_that_no_suite_has_is_refused(workspace: Workspace, verb: str) -
     assert not (workspace.root / "reports").exists()
 
 
+def test_report_of_nothing_keeps_the_page_that_is_there(done: Workspace) -> None:
+    assert done.call("report", "small", "--formats", "").status == 0
+    pages = sorted((done.root / "reports").rglob("index.md"))
+    before = [page.read_text() for page in pages]
+    (done.root / "empty").mkdir()
+    answer = done.call("--results", "empty", "report", "small")
+    assert answer.status == 3
+    assert "small at scale tiny: none of the cells is finished in empty, so no page" in answer.err
+    assert [page.read_text() for page in pages] == before
+
+
 def test_report_of_all_leaves_out_what_has_no_results(workspace: Workspace) -> None:
     (workspace.root / "results").mkdir()
     answer = workspace.call("report", "--json")

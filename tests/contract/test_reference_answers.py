@@ -37,6 +37,12 @@ def test_a_new_folder_is_answered_from_the_reference(with_reference: Workspace, 
     assert from_reference.err == ""
 
 
+def test_the_next_command_keeps_the_cells_of_the_reference(with_reference: Workspace) -> None:
+    """At this scale, cells are left to run."""
+    answer = with_reference.call("show", str(SUITES / "map-dcl.yaml"))
+    assert f"--scale cpu --have {REFERENCE}` computes" in " ".join(answer.out.split())
+
+
 def test_python_is_answered_too(
     with_reference: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
