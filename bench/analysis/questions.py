@@ -58,7 +58,7 @@ class EffectRow:
     effect: float
     low: float | None = None  # of the 95 % interval; None: single runs, or none is known
     high: float | None = None
-    remark: str = ""  # "worst of 9 comparisons", or in what else the two sides differ
+    remark: str = ""  # "n = 3, holds if above 0", or in what else the two sides of others differ
     says: str = ""  # of others yes or no, where it counts; here the verdict, with why it is open
     uncounted: str = ""  # of others that count neither way: contrast, other data, within the noise
     links: tuple[str, ...] = ()
@@ -326,7 +326,7 @@ def _row(suite: Suite, at: Ours, r: Json) -> EffectRow:
     return EffectRow(
         HERE, f"{suite.name} {at.scale}", f"{suite.paper}/{r['claim']}",
         _what(r["subject"]), at.words, metric_words(r["check"]["metric"]),
-        r["unit"], r["effect"], r["low"], r["high"], f"{of}n = {r['n']}",
+        r["unit"], r["effect"], r["low"], r["high"], f"{of}n = {r['n']}, holds if {r['required']}",
         f"{r['verdict']}: {r['why']}" if open_ else r["verdict"],
         settings=dict(r["check"]["where"]),
     )  # fmt: skip

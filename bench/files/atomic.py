@@ -39,9 +39,10 @@ def raise_if_disk_failed(fault: Exception, path: Path | None = None) -> None:
     """Raise a `DiskFailure` if the error is a disk failure."""
     if isinstance(fault, OSError) and fault.errno in DISK:
         where = path or fault.filename or "a file"
+        first = "make the folder writable" if fault.errno == errno.EROFS else "free some space"
         raise DiskFailure(
             f"{where}: the file cannot be written ({fault.strerror}); finished cells "
-            "are kept; free some space, then repeat the command"
+            f"are kept; {first}, then repeat the command"
         ) from fault
 
 
