@@ -102,7 +102,8 @@ def test_a_scale_at_the_trivial_baseline_answers_last(unlearned: list[str], firs
     check = {
         "paper": "mutual-information", "claim": "temperature-matters", "check": {"where": {},
         "metric": "knn_top1"}, "judged": True, "effect": 1.0, "low": 0.5, "high": 1.5, "n": 3,
-        "groups": 1, "unit": "points", "subject": "kNN, one - other", "why": None,
+        "groups": 1, "unit": "points", "subject": "kNN, one - other", "required": "above 0",
+        "why": None,
     }  # fmt: skip
     small = Ours(
         suite.name, "cpu", "digits", False, [check | {"verdict": "holds", "unlearned": []}]
@@ -116,6 +117,7 @@ def test_a_scale_at_the_trivial_baseline_answers_last(unlearned: list[str], firs
     assert found.at.scale == first
     here = findings(question, [suite], [small, large]).of(HERE)
     assert here[0].who == f"{suite.name} {first}"
+    assert {row.remark for row in here} == {"n = 3, holds if above 0"}
     assert len(here) == 2
     assert answering(question, suite, []) is None
 
