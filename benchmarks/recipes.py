@@ -22,7 +22,15 @@ SLOWEST = 1.35  # a trial's core-seconds, over the mean of the cheapest optimise
 METRICS = {"recipe-supervised": "test_top1"}  # of the others: kNN accuracy
 TIE = 1.0  # points of accuracy that one seed does not tell apart
 PLAINEST = "sgd"  # wins a tie
-HEADS = ("optimiser", "learning rate at 256", "held-out accuracy", "score", "core-seconds", "")
+ORDER = (PLAINEST, "adamw", "muon")  # in the tables
+HEADS = (
+    "optimiser",
+    "learning rate at 256",
+    "held-out accuracy (smallest, largest setting)",
+    "score",
+    "core-seconds",
+    "",
+)
 
 
 @dataclass(frozen=True)
@@ -75,7 +83,7 @@ def chosen(trials: Sequence[Trial]) -> Trial:
         raise ValueError(f"unequal numbers of trials: {counts}")
     if len({len(trial.accuracies) for trial in trials}) > 1:
         raise ValueError("some trials lack a setting")
-    limit = SLOWEST * min(fmean(t.core_s for t in own) for own in by_optimiser.values())
+    limit = limit_of(trials)
     within = [[t for t in own if t.core_s <= limit] for own in by_optimiser.values()]
     best = [max(own, key=lambda t: t.score) for own in within if own]
     top = max(trial.score for trial in best)
@@ -83,14 +91,29 @@ def chosen(trials: Sequence[Trial]) -> Trial:
     return min(tied, key=lambda t: (t.optimizer != PLAINEST, t.core_s))
 
 
-def rows(trials: Sequence[Trial], best: Trial | None) -> Iterable[tuple[str, ...]]:
-    """Return a line of the table for each trial, the one that the rule takes marked."""
+def limit_of(trials: Sequence[Trial]) -> float:
+    """Return the core-seconds of a cell beyond which a trial is left out."""
+    seconds: dict[str, list[float]] = defaultdict(list)
     for trial in trials:
+        seconds[trial.optimizer].append(trial.core_s)
+    return SLOWEST * min(fmean(own) for own in seconds.values())
+
+
+def rows(trials: Sequence[Trial], best: Trial | None) -> Iterable[tuple[str, ...]]:
+    """Return a line of the table for each trial, with what the rule decides about it.
+
+    Args:
+        trials: all of a family.
+        best: the one that the rule takes; None while some are missing.
+    """
+    limit = limit_of(trials)
+    for trial in sorted(trials, key=lambda t: (ORDER.index(t.optimizer), t.base_lr)):
+        over = "over the time limit" if best and trial.core_s > limit else ""
         yield (
             trial.optimizer,
             f"{trial.base_lr:g}",
             ", ".join(f"{accuracy:.1f}" for accuracy in trial.accuracies),
             f"{trial.score:.1f}",
             f"{trial.core_s:.0f}",
-            "taken" if trial == best else "",
+            "taken" if trial == best else over,
         )

@@ -7,7 +7,7 @@ import pytest
 from bench.cells.baseline import without_baselines
 from bench.suites.expand import expand
 from bench.suites.load import load_suite
-from benchmarks.recipes import SEARCHES, SLOWEST, Trial, chosen
+from benchmarks.recipes import SEARCHES, SLOWEST, Trial, chosen, rows
 from tests.fakes.paths import SUITES
 
 SGD, ADAMW, MUON = (
@@ -42,6 +42,9 @@ def test_what_costs_much_more_than_the_cheapest_optimiser_is_left_out() -> None:
     assert chosen([*cheapest, *adamw, *at_limit]) == at_limit[0]
     beyond = [replace(trial, core_s=trial.core_s + 1.0) for trial in at_limit]
     assert chosen([*cheapest, *adamw, *beyond]) == ADAMW
+    told = [(row[0], row[-1]) for row in rows([*beyond, *adamw, *cheapest], ADAMW)]
+    over = ("muon", "over the time limit")
+    assert told == [("sgd", ""), ("sgd", ""), ("adamw", "taken"), ("adamw", ""), over, over]
 
 
 def test_optimisers_have_equally_many_trials_and_trials_equally_many_settings() -> None:
