@@ -33,7 +33,7 @@ from bench.results.reader import Results
 from bench.suites.load import load_suite, suite_paths
 from benchmarks.open_claims import HEADS, MINUTES, UNKNOWN, rows
 from benchmarks.recipes import HEADS as RECIPE_HEADS
-from benchmarks.recipes import METRICS, SEARCHES, chosen, trials_of
+from benchmarks.recipes import METRICS, chosen, trials_of
 from benchmarks.recipes import rows as recipe_rows
 
 ROOT = Path(__file__).parents[1]
@@ -174,7 +174,7 @@ def recipes() -> str:
     parts = []
     for found in evidence():
         name, done = found.suite.name, [row for row in found.done if row[0].known.get("optimizer")]
-        if name not in SEARCHES or found.scale != "cifar" or not done:
+        if not name.startswith("recipe-") or found.scale != "cifar" or not done:
             continue
         trials = trials_of(done, METRICS.get(name, "knn_top1"))
         planned = sum("optimizer" in cell.known for cell in found.cells)

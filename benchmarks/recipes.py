@@ -11,18 +11,10 @@ from statistics import fmean
 
 from bench.results.reader import Done
 
-SEARCHES = (
-    "recipe-batch",
-    "recipe-queue",
-    "recipe-bank",
-    "recipe-predictor",
-    "recipe-supervised",
-)
 SLOWEST = 1.35  # a trial's core-seconds, over the mean of the cheapest optimiser's trials
 METRICS = {"recipe-supervised": "test_top1"}  # of the others: kNN accuracy
 TIE = 1.0  # points of accuracy that one seed does not tell apart
 PLAINEST = "sgd"  # wins a tie
-ORDER = (PLAINEST, "adamw", "muon")  # in the tables
 HEADS = (
     "optimiser",
     "learning rate at 256",
@@ -75,9 +67,7 @@ def chosen(trials: Sequence[Trial]) -> Trial:
         ValueError: optimisers have unequal numbers of trials, or trials unequal numbers of
             settings.
     """
-    by_optimiser: dict[str, list[Trial]] = defaultdict(list)
-    for trial in trials:
-        by_optimiser[trial.optimizer].append(trial)
+    by_optimiser = _by_optimiser(trials)
     if len({len(own) for own in by_optimiser.values()}) > 1:
         counts = ", ".join(f"{name} {len(own)}" for name, own in by_optimiser.items())
         raise ValueError(f"unequal numbers of trials: {counts}")
@@ -93,10 +83,8 @@ def chosen(trials: Sequence[Trial]) -> Trial:
 
 def limit_of(trials: Sequence[Trial]) -> float:
     """Return the core-seconds of a cell beyond which a trial is left out."""
-    seconds: dict[str, list[float]] = defaultdict(list)
-    for trial in trials:
-        seconds[trial.optimizer].append(trial.core_s)
-    return SLOWEST * min(fmean(own) for own in seconds.values())
+    every = _by_optimiser(trials).values()
+    return SLOWEST * min(fmean(trial.core_s for trial in own) for own in every)
 
 
 def rows(trials: Sequence[Trial], best: Trial | None) -> Iterable[tuple[str, ...]]:
@@ -107,7 +95,7 @@ def rows(trials: Sequence[Trial], best: Trial | None) -> Iterable[tuple[str, ...
         best: the one that the rule takes; None while some are missing.
     """
     limit = limit_of(trials)
-    for trial in sorted(trials, key=lambda t: (ORDER.index(t.optimizer), t.base_lr)):
+    for trial in sorted(trials, key=lambda t: (t.optimizer != PLAINEST, t.optimizer, t.base_lr)):
         over = "over the time limit" if best and trial.core_s > limit else ""
         yield (
             trial.optimizer,
@@ -117,3 +105,10 @@ def rows(trials: Sequence[Trial], best: Trial | None) -> Iterable[tuple[str, ...
             f"{trial.core_s:.0f}",
             "taken" if trial == best else over,
         )
+
+
+def _by_optimiser(trials: Iterable[Trial]) -> dict[str, list[Trial]]:
+    found: dict[str, list[Trial]] = defaultdict(list)
+    for trial in trials:
+        found[trial.optimizer].append(trial)
+    return found

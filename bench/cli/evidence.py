@@ -13,7 +13,6 @@ from bench.cli.workspace import USUAL_RESULTS, Workspace
 from bench.errors import NothingMeasured
 from bench.results.fitness import Failed, failed_text
 from bench.results.reader import Done, Results
-from bench.results.store import OVER, CellState, Store
 from bench.suites import shipped
 
 
@@ -55,13 +54,6 @@ def results_in(workspace: Workspace) -> Results:
     return Results(workspace.results, shipped.reference_results() if usual else None)
 
 
-def in_reference(selection: Selection, states: Sequence[CellState]) -> int:
-    """Return how many cells the reference results have that reading verbs answer from."""
-    if selection.results != USUAL_RESULTS or any(state.state in OVER for state in states):
-        return 0
-    return Store(shipped.reference_results()).kept(selection.cells)
-
-
 def print_added_later(selection: Selection, done: Done) -> None:
     """Print the metrics that finished cells lack because they were added later."""
     if done:
@@ -82,15 +74,19 @@ def done_of(selection: Selection, cells: Sequence[Cell]) -> Done:
     results = results_of(selection)
     done = results.finished(cells)
     if not done:
-        failed = Counter(reason for _, reason in results.failed(cells, done))
-        retry = " --retry-failed" if failed.total() == len(cells) else ""
-        raise NothingMeasured(
-            f"{selection.title}: none of the {len(cells)} cells is finished in "
-            f"{selection.results}"
-            + (f" (failed: {failed_text(failed)})" if failed else "")
-            + f"; `{selection.command('run')}{retry}` computes them"
-        )
+        raise none_finished(selection, cells, results.failed(cells, done))
     return done
+
+
+def none_finished(selection: Selection, cells: Sequence[Cell], failed: Failed) -> NothingMeasured:
+    """Return the error that none of these cells is finished."""
+    reasons = Counter(reason for _, reason in failed)
+    retry = " --retry-failed" if reasons.total() == len(cells) else ""
+    return NothingMeasured(
+        f"{selection.title}: none of the {len(cells)} cells is finished in {selection.results}"
+        + (f" (failed: {failed_text(reasons)})" if failed else "")
+        + f"; `{selection.command('run')}{retry}` computes them"
+    )
 
 
 def done_text(done: Done, of: int, failed: Failed) -> str:

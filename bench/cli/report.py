@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from bench.cells.baseline import without_baselines
+from bench.cli.evidence import none_finished
 from bench.cli.options import AsJson, AtScale, answer, check_folder
 from bench.cli.selection import (
     Selection,
@@ -16,7 +18,7 @@ from bench.cli.selection import (
     select_scales,
 )
 from bench.cli.workspace import Workspace
-from bench.errors import BenchError, NothingMeasured, choices
+from bench.errors import BenchError, choices
 from bench.papers.reader import load_papers
 from bench.record import Json
 from bench.report.section import FORMATS
@@ -128,12 +130,9 @@ def write_reports(
 def _measured(selection: Selection) -> Selection:
     """Return the selection, if a cell of it ended: no empty page replaces a full one."""
     results = Results(selection.results)
-    if has_results(selection.cells, results) or results.failed(selection.cells, []):
-        return selection
-    raise NothingMeasured(
-        f"{selection.title}: none of the cells is finished in {selection.results}, so no page was "
-        f"written; `{selection.command('run')}` computes them"
-    )
+    if not has_results(selection.cells, results) and not results.failed(selection.cells, []):
+        raise none_finished(selection, without_baselines(selection.cells), [])
+    return selection
 
 
 def print_site(record: Json) -> None:

@@ -8,14 +8,7 @@ import typer
 
 from bench.analysis.beside import CellBeside, cells_beside, lines_by_artifact, numbers_words
 from bench.cells.baseline import without_baselines
-from bench.cli.evidence import (
-    done_of,
-    done_text,
-    in_reference,
-    print_added_later,
-    results_of,
-    rooms_of,
-)
+from bench.cli.evidence import done_of, done_text, print_added_later, results_of, rooms_of
 from bench.cli.options import AsJson, AtScale, Changes, Matching, SeedList, SuiteName, answer
 from bench.cli.selection import Selection, select
 from bench.cli.terminal import print_doubts, print_line, print_table
@@ -178,7 +171,7 @@ def print_measured(
     if missing and (elsewhere := given_elsewhere(selection, done)):
         print_line(f"These tables leave out {counted(elsewhere, 'cell')} of the folders of --have.")
         missing -= elsewhere
-    if missing and in_reference(selection, selection.store.states(selection.cells)):
+    if missing and done and not results_of(selection).has(done[0][0]):
         selection = replace(selection, have=(*selection.have, _nearby(reference_results())))
     print_line(f"Next: {next_command(selection, missing, len(failed))}")
 

@@ -13,7 +13,6 @@ import typer
 
 from bench.cells.baseline import baselines_among
 from bench.cells.groups import labels
-from bench.cli.evidence import in_reference
 from bench.cli.options import (
     AsJson,
     AtScale,
@@ -30,6 +29,7 @@ from bench.cli.options import (
 )
 from bench.cli.selection import Selection, select, sharded
 from bench.cli.terminal import print_line
+from bench.cli.workspace import USUAL_RESULTS
 from bench.environment import slots
 from bench.errors import LaunchError
 from bench.estimate.predict import predict
@@ -40,7 +40,8 @@ from bench.results.owner import Owner
 from bench.results.provenance import code, code_text
 from bench.results.reader import Results
 from bench.results.standing import Standing, standing_of
-from bench.results.store import OVER, CellState, State
+from bench.results.store import OVER, CellState, State, Store
+from bench.suites import shipped
 from bench.text import counted, plain_text
 
 WATCH_EVERY_S = 2.0
@@ -87,7 +88,7 @@ def describe_status(selection: Selection) -> Json:
         "attempts": sum(state.attempts for state in states),
         "failures": failures_of(selection.cells, states),
         "added_later": _added_later(selection),
-        "reference": in_reference(selection, states),
+        "reference": _in_reference(selection, states),
         "begun": begun,
         "jobs": [
             {
@@ -119,6 +120,13 @@ def _added_later(selection: Selection) -> list[str]:
         return []
     results = Results(selection.results)
     return results.added_later(results.finished(evaluated))
+
+
+def _in_reference(selection: Selection, states: Sequence[CellState]) -> int:
+    """Return how many cells the reference results have that reading verbs answer from."""
+    if selection.results != USUAL_RESULTS or any(state.state in OVER for state in states):
+        return 0
+    return Store(shipped.reference_results()).kept(selection.cells)
 
 
 def _jobs(selection: Selection) -> list[SlurmJob] | None:

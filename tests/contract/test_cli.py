@@ -227,7 +227,7 @@ def test_report_of_nothing_keeps_the_page_that_is_there(done: Workspace) -> None
     (done.root / "empty").mkdir()
     answer = done.call("--results", "empty", "report", "small")
     assert answer.status == 3
-    assert "small at scale tiny: none of the cells is finished in empty, so no page" in answer.err
+    assert "small at scale tiny: none of the 16 cells is finished in empty; `bench" in answer.err
     assert [page.read_text() for page in pages] == before
 
 
