@@ -160,7 +160,7 @@ def test_the_deciding_group_is_named() -> None:
 def test_no_spread_is_shared_that_the_seeds_refute(ratio: float, spread: str) -> None:
     path = SUITES / "eqco-table-4.yaml"
     suite = load_suite(path)
-    cells = without_baselines(expand(suite, "cifar", path))
+    cells = [c for c in without_baselines(expand(suite, "cifar", path)) if c.seed < 3]
     done = [
         (
             c,
