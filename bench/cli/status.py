@@ -260,9 +260,7 @@ def _stopped_text(cell: Json) -> str:
     if cell["is_trained"]:
         return f"stopped after {attempts}: the training is finished, but evaluations are missing"
     if cell["resumes_at"] is None:
-        return (
-            f"stopped after {attempts}, before the first checkpoint: the training will start again"
-        )
+        return f"stopped after {attempts}, without a checkpoint: the training will start again"
     unit, at = "epoch" if cell["epoch"] is not None else "step", cell["resumes_at"]
     at_text = f"{at:.3g}" if at < WHOLE_FROM else f"{at:.0f}"
     of = "" if cell["of"] is None else f" of {cell['of']}"

@@ -61,7 +61,7 @@ def test_status_tells_where_each_begun_cell_stands(begun: Workspace) -> None:
     told = [line[3] for line in lines[1:-1]]
     assert told == [
         "infonce, seed 0: running: epoch 1 of 3, loss 2.5, kNN 50.0 %",
-        "infonce, seed 1: stopped after 1 attempt, before the first checkpoint: "
+        "infonce, seed 1: stopped after 1 attempt, without a checkpoint: "
         "the training will start again",
         "infonce, seed 2: stopped after 1 attempt: checkpoint at epoch 1.5 of 3, 0 s old",
         "dcl, seed 0: stopped after 1 attempt: the training is finished, but "
