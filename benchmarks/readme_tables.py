@@ -163,8 +163,7 @@ def open_claims() -> str:
     count = (
         f"{len(untested)} of the papers' claims have not been tested by any reference run; "
         f"{len(listed)} of these {len(untested)} claims can be tested on a CPU. Run separately, "
-        f"the {len(known)} suites with a known time in the table take {sum(known) / 60:.0f} "
-        "core-hours in total."
+        f"the suites with a known time in the table take {sum(known) / 60:.1f} core-hours in total."
     )
     return f"{count}\n\n{_table([HEADS, RULE, *lines])}"
 
