@@ -38,13 +38,17 @@ def value_text(value: Any, *, null: str = "null", joined_by: str = " or ") -> st
     return str(value)
 
 
-def number_words(mean: float, low: float | None, high: float | None) -> str:
+def number_words(
+    mean: float, low: float | None, high: float | None, threshold: float | None = None
+) -> str:
     """Return an effect with sign and interval, rounded to the precision of the interval.
 
     Args:
         mean: the effect.
         low: lower end of the interval; None without an interval.
         high: upper end of the interval; None without an interval.
+        threshold: size of a number to which no end of the interval is rounded, because a verdict
+            depends on the side on which it lies; None without one.
     """
     if low is None or high is None:
         return f"{mean:+.3g}"
@@ -52,6 +56,12 @@ def number_words(mean: float, low: float | None, high: float | None) -> str:
     if half < 10.0**-MOST_DECIMALS:
         return f"{mean:+.3g} [{low:.3g}, {high:.3g}]"
     decimals = 1 if half >= 1 else min(1 - floor(log10(half)), MOST_DECIMALS)
+    if threshold is not None:
+        apart = [abs(end) for end in (low, high) if abs(end) != abs(threshold)]
+        while decimals < MOST_DECIMALS and f"{abs(threshold):.{decimals}f}" in (
+            f"{end:.{decimals}f}" for end in apart
+        ):
+            decimals += 1
     return f"{mean:+.{decimals}f} [{low:.{decimals}f}, {high:.{decimals}f}]"
 
 

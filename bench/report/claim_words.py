@@ -23,7 +23,7 @@ def effect_words(record: Mapping[str, Any]) -> str:
     worst = f", the worst of {n} comparisons" if n > 1 else ""
     worst += f" ({group_words(record['group'])})" if record["group"] else ""
     unit, sides = record["unit"], sides_words(record["sides"])
-    number = sides + number_words(record["effect"], record["low"], record["high"])
+    number = sides + _number(record)
     text = f"{record['subject']}{worst}: {number}{' ' * bool(unit)}{unit}"
     level = "" if record["low"] is None else f"{100 * record['level']:.0f} % interval; "
     spread = _spread_words(record)
@@ -47,9 +47,14 @@ def short_words(judged: Judged) -> str:
     record = judged.record()
     if record["effect"] is None:
         return ""
-    number = number_words(record["effect"], record["low"], record["high"])
+    number = _number(record)
     unit = f" {record['unit']}" if record["unit"] else ""
     return f"{record['subject']}: {number}{unit} (holds if {record['required']})"
+
+
+def _number(record: Mapping[str, Any]) -> str:
+    """Return the effect with its interval, no end of which is rounded to the threshold."""
+    return number_words(record["effect"], record["low"], record["high"], record["threshold"])
 
 
 def _spread_words(record: Mapping[str, Any]) -> str:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bench.text import counted, csv_text, plain_text, value_text
+from bench.text import counted, csv_text, number_words, plain_text, value_text
 
 
 def test_a_spreadsheet_computes_nothing_of_a_table() -> None:
@@ -38,6 +38,23 @@ def test_values_are_written_alike_everywhere(value: Any, text: str) -> None:
 def test_null_and_lists_are_written_as_the_caller_says() -> None:
     assert value_text(None, null="-") == "-"
     assert value_text([1, 2], joined_by=" to ") == "1 to 2"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "threshold", "text"),
+    [
+        (-0.562, 7.49, None, "+3.5 [-0.6, 7.5]"),
+        (-0.562, 7.49, -0.6, "+3.50 [-0.56, 7.49]"),  # above -0.6
+        (-0.562, 7.49, 0.6, "+3.50 [-0.56, 7.49]"),  # within ±0.6
+        (0.0088, 7.49, 0.0, "+3.50 [0.01, 7.49]"),
+        (-0.6, 7.49, -0.6, "+3.5 [-0.6, 7.5]"),
+        (-0.6 + 1e-12, 7.49, -0.6, "+3.500000 [-0.600000, 7.490000]"),
+    ],
+)
+def test_no_end_of_an_interval_is_rounded_to_the_threshold(
+    low: float, high: float, threshold: float | None, text: str
+) -> None:
+    assert number_words(3.5, low, high, threshold) == text
 
 
 def test_one_of_something_is_singular() -> None:
