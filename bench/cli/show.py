@@ -158,8 +158,7 @@ def print_measured(
     for line in best_lines(with_stand_ins(selection.suite, selection.scale), done):
         print_line(line)
     if left_out:
-        more = f"{counted(left_out, 'more table')} {'is' if left_out == 1 else 'are'}"
-        print_line(f"{more} printed by `{selection.command('show')}`")
+        print_line(f"`{selection.command('show')}` prints {counted(left_out, 'more table')}")
     print_doubts(done)
     print_added_later(selection, done)
     if {1} == {r["n"] for table in tables for r in measured_records(table, done)}:
