@@ -63,6 +63,7 @@ class EffectRow:
     uncounted: str = ""  # of others that count neither way: contrast, other data, within the noise
     links: tuple[str, ...] = ()
     settings: Json = field(default_factory=dict)  # of both sides
+    threshold: float | None = None  # on which the verdict on an effect measured here depends
 
     @property
     def short_data(self) -> str:
@@ -77,7 +78,7 @@ class EffectRow:
     @property
     def number(self) -> str:
         """The effect as text, with its interval if it has one."""
-        return number_words(self.effect, self.low, self.high)
+        return number_words(self.effect, self.low, self.high, self.threshold)
 
     def record(self) -> Json:
         """Return one row of `bench questions NAME --json`."""
@@ -328,7 +329,7 @@ def _row(suite: Suite, at: Ours, r: Json) -> EffectRow:
         _what(r["subject"]), at.words, metric_words(r["check"]["metric"]),
         r["unit"], r["effect"], r["low"], r["high"], f"{of}n = {r['n']}, holds if {r['required']}",
         f"{r['verdict']}: {r['why']}" if open_ else r["verdict"],
-        settings=dict(r["check"]["where"]),
+        settings=dict(r["check"]["where"]), threshold=r["threshold"],
     )  # fmt: skip
 
 

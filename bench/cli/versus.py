@@ -355,5 +355,5 @@ def _values_text(values: Sequence[Any]) -> str:
 
 def _difference_words(record: Json) -> str:
     unit = unit_of_metric(record["metric"])
-    words = number_words(record["difference"], record["low"], record["high"])
+    words = number_words(record["difference"], record["low"], record["high"], threshold=0.0)
     return f"{words} {unit}".strip()

@@ -39,6 +39,12 @@ DISPUTED = {
     "dcl-small-batch", "temperature", "negatives", "dual-temperature", "which-negatives",
     "families", "momentum-targets", "dclw-weights",
 }  # fmt: skip
+CHECK = {
+    "paper": "mutual-information", "claim": "temperature-matters", "check": {"where": {},
+    "metric": "knn_top1"}, "judged": True, "effect": 1.0, "low": 0.5, "high": 1.5, "n": 3,
+    "groups": 1, "unit": "points", "subject": "kNN, one - other", "required": "above 0",
+    "threshold": 0.0, "why": None, "unlearned": [],
+}  # fmt: skip
 
 
 def test_every_disputed_question_is_there() -> None:
@@ -99,18 +105,12 @@ def test_a_check_that_is_not_asked_about_stays_out() -> None:
 def test_a_scale_at_the_trivial_baseline_answers_last(unlearned: list[str], first: str) -> None:
     question = question_named("temperature")
     suite = load_suite(SUITES / "mutual-information-figure-10.yaml")
-    check = {
-        "paper": "mutual-information", "claim": "temperature-matters", "check": {"where": {},
-        "metric": "knn_top1"}, "judged": True, "effect": 1.0, "low": 0.5, "high": 1.5, "n": 3,
-        "groups": 1, "unit": "points", "subject": "kNN, one - other", "required": "above 0",
-        "why": None,
-    }  # fmt: skip
     small = Ours(
-        suite.name, "cpu", "digits", False, [check | {"verdict": "holds", "unlearned": []}]
+        suite.name, "cpu", "digits", False, [CHECK | {"verdict": "holds", "unlearned": []}]
     )
     large = Ours(
         suite.name, "cifar", "CIFAR-10", False,
-        [check | {"verdict": "cannot tell", "effect": 2.0, "unlearned": unlearned}],
+        [CHECK | {"verdict": "cannot tell", "effect": 2.0, "unlearned": unlearned}],
     )  # fmt: skip
     found = answering(question, suite, [small, large])
     assert found is not None
@@ -171,6 +171,14 @@ def test_each_effect_is_a_point_of_the_forest_plot() -> None:
     names = [label.get_text() for label in ax.get_yticklabels()]
     assert " ".join(names[1].splitlines()) == "a, cifar10, kNN: dcl (tau 0.1) - infonce (tau 0.2)"
     assert names[3] == "s cifar, CIFAR-10, kNN: dcl - infonce"
+
+
+def test_no_end_of_an_interval_is_rounded_to_the_threshold_of_its_verdict() -> None:
+    suite = load_suite(SUITES / "mutual-information-figure-10.yaml")
+    near = {"effect": 3.5, "low": -0.562, "high": 7.49, "threshold": -0.6, "verdict": "holds"}
+    ours = Ours(suite.name, "cpu", "digits", False, [CHECK | near])
+    (row,) = findings(question_named("temperature"), [suite], [ours]).of(HERE)
+    assert row.number == "+3.50 [-0.56, 7.49]"
 
 
 def test_the_overview_has_the_leading_effects_of_each_question_in_a_line() -> None:

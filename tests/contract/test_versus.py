@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from bench.analysis.claims import judge_claims
+from bench.cli.versus import print_versus
 from bench.papers.reader import load_paper
 from bench.results.reader import Results
 from bench.suites.load import load_suite
@@ -127,6 +128,16 @@ def test_it_is_printed_with_unit_seeds_and_points(measured: Workspace) -> None:
     assert line.split()[4:] == [
         "MI", "bound", "-1.20", "[-1.64,", "-0.76]", "nats", "2", "4", "eqco"
     ]  # fmt: skip
+
+
+def test_no_end_of_a_decided_interval_is_printed_as_zero(
+    measured: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    records = measured.call("versus", "eqco", "infonce", "--json").json
+    for record in records:
+        record |= {"difference": 1.2, "low": 0.04, "high": 2.36}
+    print_versus("eqco", "infonce", records)
+    assert "+1.20 [0.04, 2.36] nats" in capsys.readouterr().out
 
 
 def test_a_point_with_an_unreliable_number_is_left_out_whole(workspace: Workspace) -> None:
