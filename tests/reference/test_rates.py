@@ -11,6 +11,7 @@ from bench.cells.cell import Cell
 from bench.results.reader import Results
 from bench.suites.expand import expand
 from bench.suites.load import load_suite
+from benchmarks.recipes import chosen, trials_of
 from tests.fakes.paths import REFERENCE, SUITES
 
 POINT = ("optimizer", "batch_size", "tau", "loss")
@@ -73,6 +74,22 @@ def test_each_loss_has_the_rate_of_the_search(
                 point["batch_size"], 32
             )  # the arm with batch 8 has the rate of 32
         assert (cell.known["base_lr"],) == best[tuple(point.values())], cell.settings
+
+
+def test_the_map_on_cifar10_has_the_chosen_recipe_of_each_method() -> None:
+    """The control with SGD has the best rate of SGD."""
+    searches = {"moco-v2": "recipe-queue", "simclr": "recipe-batch"}
+    cells = cells_of("map-negatives", "cifar")
+    assert len(cells) == 75
+    for method, search in searches.items():
+        done = Results(REFERENCE).finished(cells_of(search, "cifar"))
+        trials = trials_of(done, "knn_top1")
+        recipe = chosen(trials)
+        control = max((t for t in trials if t.optimizer == "sgd"), key=lambda t: t.score)
+        own = [cell.known for cell in cells if cell.known["method"] == method]
+        assert {(k["optimizer"], k["base_lr"]) for k in own} == {
+            (trial.optimizer, trial.base_lr) for trial in (recipe, control)
+        }
 
 
 def test_memory_banks_have_the_rates_of_their_searches() -> None:
