@@ -1,7 +1,7 @@
 """Maps and memory banks train at the rates that are best in their searches, and by nothing else."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
@@ -31,10 +31,12 @@ def best_in(
     *,
     values: int = 3,
     metrics: Sequence[str] = KNN,
+    where: Mapping[str, Any] | None = None,
 ) -> dict[Any, tuple[Any, ...]]:
     """Return the searched settings with the best mean at each point of a search.
 
-    The mean is over the metrics, the seeds and the settings that are not named.
+    The mean is over the metrics, the seeds and the settings that are not named. Cells with other
+    settings than `where` are left out.
 
     Each searched setting has the same number of values.
     """
@@ -42,6 +44,8 @@ def best_in(
     results = Results(REFERENCE)
     for cell in cells_of(suite, scale):
         known, kept = cell.known, results.find(cell)
+        if any(known[name] != value for name, value in (where or {}).items()):
+            continue
         assert kept is not None, f"{suite}: {cell.id} is not exported"
         tried = accuracies[tuple(known[name] for name in point)]
         score = fmean(kept.metrics[name] for name in metrics)
@@ -74,6 +78,18 @@ def test_each_loss_has_the_rate_of_the_search(
                 point["batch_size"], 32
             )  # the arm with batch 8 has the rate of 32
         assert (cell.known["base_lr"],) == best[tuple(point.values())], cell.settings
+
+
+def test_dcls_map_on_cifar10_has_the_rates_of_its_search() -> None:
+    best = best_in(
+        "search-map-dcl", POINT, ["base_lr"], "cifar", metrics=("knn_top1",),
+        where={"optimizer": "sgd"},
+    )  # fmt: skip
+    cells = cells_of("map-dcl", "cifar")
+    assert len(cells) == 80
+    for cell in cells:
+        point = tuple(cell.known[name] for name in POINT)
+        assert (cell.known["base_lr"],) == best[point], cell.settings
 
 
 def test_the_map_on_cifar10_has_the_chosen_recipe_of_each_method() -> None:
