@@ -43,9 +43,10 @@ def best_in(
     accuracies: dict[Any, dict[tuple[Any, ...], list[float]]] = defaultdict(dict)
     results = Results(REFERENCE)
     for cell in cells_of(suite, scale):
-        known, kept = cell.known, results.find(cell)
+        known = cell.known
         if any(known[name] != value for name, value in (where or {}).items()):
             continue
+        kept = results.find(cell)
         assert kept is not None, f"{suite}: {cell.id} is not exported"
         tried = accuracies[tuple(known[name] for name in point)]
         score = fmean(kept.metrics[name] for name in metrics)
