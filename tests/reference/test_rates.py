@@ -86,8 +86,8 @@ def test_dcls_map_on_cifar10_has_the_rates_of_its_search() -> None:
         "search-map-dcl", POINT, ["base_lr"], "cifar", metrics=("knn_top1",),
         where={"optimizer": "sgd"},
     )  # fmt: skip
-    cells = cells_of("map-dcl", "cifar")
-    assert len(cells) == 80
+    cells = [c for c in cells_of("map-dcl", "cifar") if c.known["optimizer"] != "adam"]
+    assert len(cells) == 90
     for cell in cells:
         point = tuple(cell.known[name] for name in POINT)
         assert (cell.known["base_lr"],) == best[point], cell.settings
