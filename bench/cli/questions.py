@@ -1,6 +1,6 @@
 """`bench questions`: disputed questions with answers from papers, other projects and our runs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -44,7 +44,7 @@ def questions(
     if name is None:
         answer([one.record() for one in found], lambda _: print_questions(found), as_json)
     else:
-        best = [] if as_json else map_lines(found[0].question, context.obj)
+        best = {} if as_json else map_lines(found[0].question, context.obj)
         answer(found[0].record(), lambda _: print_findings(found[0], best), as_json)
 
 
@@ -91,17 +91,21 @@ def print_questions(found: Sequence[Findings]) -> None:
     print_line("`bench questions NAME` shows every effect.")
 
 
-def map_lines(question: Question, workspace: Workspace) -> list[str]:
-    """Return where the question's map has its largest values; empty without results of it."""
-    if question.map not in known_suites(workspace.suites):
-        return []
-    selection = choose(workspace, str(question.map))
-    done = results_in(workspace).finished(without_baselines(selection.cells))
-    return best_lines(with_stand_ins(selection.suite, selection.scale), done)
+def map_lines(question: Question, workspace: Workspace) -> dict[str, list[str]]:
+    """Return where the question's map has its largest values, by scale with results of the map."""
+    path = known_suites(workspace.suites).get(str(question.map))
+    if path is None:
+        return {}
+    results, lines = results_in(workspace), dict[str, list[str]]()
+    for scale in load_suite(path).scales:
+        selection = choose(workspace, str(question.map), scale=scale)
+        if done := results.finished(without_baselines(selection.cells)):
+            lines[scale] = best_lines(with_stand_ins(selection.suite, scale), done)
+    return lines
 
 
-def print_findings(found: Findings, best: Sequence[str] = ()) -> None:
-    """Print the summary of a question, each effect, and lines of its map."""
+def print_findings(found: Findings, best: Mapping[str, Sequence[str]]) -> None:
+    """Print the summary of a question, each effect, and lines of its map by scale."""
     print_line(found.question.question)
     for sentence in found.sentences:
         print_line(sentence, indent="    ")
@@ -115,9 +119,10 @@ def print_findings(found: Findings, best: Sequence[str] = ()) -> None:
     ]  # fmt: skip
     if rows:
         print_rows("", heads, rows)
-    if found.question.map:
-        print_line(f"`bench show {found.question.map}` prints the effect over more settings.")
-    for line in best:
-        print_line(line, indent="    ")
+    for scale, lines in best.items():
+        command = f"bench show {found.question.map} --scale {scale}"
+        print_line(f"`{command}` prints the effect over more settings.")
+        for line in lines:
+            print_line(line, indent="    ")
     for place in dict.fromkeys(row.who for row in found.rows if row.kind == "here"):
         print_line(f"`bench show {' --scale '.join(place.split())}` prints each setting's values.")

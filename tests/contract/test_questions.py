@@ -58,6 +58,14 @@ def test_without_a_suite_of_its_claims_nothing_is_said_of_a_question(workspace: 
     assert sentences == [f"{head}: {reason}." for head in heads]
 
 
+def test_each_scale_of_a_map_with_results_is_shown(workspace: Workspace) -> None:
+    roots = "--suites", str(SUITES), "--results", str(REFERENCE)
+    told = " ".join(workspace.call(*roots, "questions", "dcl-small-batch").out.split())
+    _, *scales = told.split("`bench show map-dcl --scale ")
+    assert [text.partition("`")[0] for text in scales] == ["cpu", "cifar"]
+    assert all("best kNN accuracy" in text for text in scales)
+
+
 def test_one_command_says_what_is_known_of_dcl_at_small_batch(workspace: Workspace) -> None:
     roots = "--suites", str(SUITES), "--results", str(REFERENCE)
     found = json.loads(workspace.call(*roots, "questions", "dcl-small-batch", "--json").out)
