@@ -29,7 +29,8 @@ def effect_words(record: Mapping[str, Any]) -> str:
     spread = _spread_words(record)
     parts = [f"{text} ({level}holds if {record['required']}), n = {record['n']}{spread}"]
     if others := record["others"]:
-        parts.append(f"related effects: {', '.join(map(_other_words, others))}")
+        words = ", ".join(_other_words(other, record["threshold"]) for other in others)
+        parts.append(f"related effects: {words}")
     if record["published_words"]:
         parts.append(record["published_words"])
     if seen := record["smallest_effect"]:
@@ -64,8 +65,8 @@ def _spread_words(record: Mapping[str, Any]) -> str:
     return f" (seed variance {record['spread']}, {record['freedom']:.2g} degrees of freedom)"
 
 
-def _other_words(other: Mapping[str, Any]) -> str:
-    effect = number_words(other["effect"], other["low"], other["high"])
+def _other_words(other: Mapping[str, Any], threshold: float) -> str:
+    effect = number_words(other["effect"], other["low"], other["high"], threshold)
     return f"{group_words(other['settings'])} {effect}"
 
 

@@ -62,6 +62,7 @@ def test_what_a_check_asks_for() -> None:
             "n = 5 (seed variance pooled, 16 degrees of freedom); ",
         ),
         ({"others": [OTHER]}, "n = 5; related effects: MoCo +1.04 [0.52, 1.56]; "),
+        ({"others": [OTHER | {"low": 0.002}]}, "related effects: MoCo +1.040 [0.002, 1.560]; "),
         ({"effect": 9e-15, "low": 9e-15, "high": 9e-15}, ": +9e-15 [9e-15, 9e-15] points"),
         ({"effect": 2e-9, "low": 1e-9, "high": 3e-9}, ": +2e-09 [1e-09, 3e-09] points"),
         ({"sides": [1.06, 0.704]}, "at batch size 32: 1.06 - 0.704 = +0.4 [-1.1, 1.8] points"),
