@@ -99,6 +99,17 @@ class ResolvedGrid:
             if not any(_matches(point, rule) for rule in self.exclude):
                 yield point
 
+    def filled_points(self, presets: Mapping[str, Preset]) -> Iterator[tuple[Point, Point]]:
+        """Yield each point, and it with the settings of its preset and the defaults filled in."""
+        fields = self.kind.model_fields.items()
+        defaults = {name: field.default for name, field in fields if not field.is_required()}
+        for point in self.points():
+            try:
+                whole = filled(point, presets) if self.kind.has_presets else point
+            except ValueError:  # told when the cells are made
+                whole = point
+            yield point, defaults | whole
+
     def excludes(self, rule: Rule) -> bool:
         """Return whether the rule matches a configuration; a setting has one axis or is fixed."""
         rest = dict(rule)
@@ -200,13 +211,13 @@ def expand(
     rules = dict(where or {})
     has_baselines = chosen.baselines is not None and not changes
     kinds = rules.pop("baseline", None) if has_baselines else None
-    _check_chosen(rules, grids)
-    chosen_by = _rule(rules)
     presets = load_presets(path.parent)
+    _check_chosen(rules, grids, presets)
+    chosen_by = _rule(rules)
     cells: list[Cell] = []
     with _without_garbage_collection():
         for grid in grids:
-            points = [point for point in grid.points() if _matches(point, chosen_by)]
+            points = _chosen_points(grid, chosen_by, presets)
             try:
                 cells += grid.cells(points, seeds, presets)
             except ValidationError as error:
@@ -337,6 +348,26 @@ def _rule(settings: Mapping[str, Scalar | list[Scalar]]) -> Rule:
 def _matches(point: Point, rule: Rule) -> bool:
     """Return whether the point has one of the values of every setting of the rule."""
     return all(typed(point.get(name)) in allowed for name, allowed in rule.items())
+
+
+def _chosen_points(
+    grid: ResolvedGrid, chosen_by: Rule, presets: Mapping[str, Preset]
+) -> list[Point]:
+    """Return the points that a rule of the command line chooses.
+
+    A point has the values of its preset and the defaults, too. It has null for each setting that
+    the suite does not give.
+    """
+    if not chosen_by:
+        return list(grid.points())
+    return [
+        point
+        for point, whole in grid.filled_points(presets)
+        if all(
+            typed(whole.get(name)) in allowed or typed(point.get(name)) in allowed
+            for name, allowed in chosen_by.items()
+        )
+    ]
 
 
 def _shared_settings(suite: Suite, path: Path) -> Placed:
@@ -518,12 +549,14 @@ def _baselines(
         raise explain(SuiteError, error, path, places) from None
 
 
-def _check_chosen(rules: dict[str, list[Scalar]], grids: Sequence[ResolvedGrid]) -> None:
+def _check_chosen(
+    rules: dict[str, list[Scalar]], grids: Sequence[ResolvedGrid], presets: Mapping[str, Preset]
+) -> None:
     """Refuse to choose by an unknown setting, or by a value that no point has."""
     _check_asked(rules, "--where", grids)
-    points = [point for grid in grids for point in grid.points()] if rules else []
+    pairs = [pair for grid in grids for pair in grid.filled_points(presets)] if rules else []
     for name, wanted in rules.items():
-        there = dict.fromkeys(typed(point.get(name)) for point in points)
+        there = dict.fromkeys(typed(point.get(name)) for pair in pairs for point in pair)
         if there.keys() == {typed(None)} and None not in wanted:
             raise SuiteError(f"--where {name}: no cell has this setting.")
         for value in wanted:

@@ -617,7 +617,10 @@ def test_a_file_too_large(workspace: Workspace) -> None:
         ),
         (("--where", "K=" + "[" * 100_000), "--where K: no cell has the value [[["),
         (("--where", "K=0b_"), "--where K: no cell has the value 0b_. The cells have: 8, 16.\n"),
-        (("--where", "precision=bf16"), "--where precision: no cell has this setting.\n"),
+        (
+            ("--where", "precision=bf16"),
+            "--where precision: no cell has the value bf16. The cells have: null, float32.\n",
+        ),
         (("--sclae", "x"), "No such option: --sclae"),
         (
             ("--results", "x"),

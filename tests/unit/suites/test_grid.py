@@ -74,6 +74,29 @@ def test_where_and_seeds_choose(workspace: Workspace) -> None:
     assert points(found) == [(2, 8, "eqco", 5), (10, 8, "eqco", 5)]
 
 
+@pytest.mark.parametrize(
+    ("where", "count"),
+    [
+        ({"view_strength": [1.0]}, 90),  # the default
+        ({"view_strength": [0.3]}, 10),
+        ({"view_strength": [None]}, 90),  # the suite does not give it
+        ({"projector_layers": [2], "batch_size": [256]}, 40),  # of the preset
+    ],
+)
+def test_where_knows_the_values_of_presets_and_defaults(
+    where: dict[str, list[Any]], count: int
+) -> None:
+    path = SUITES / "map-dcl.yaml"
+    where |= {"baseline": [None]}
+    assert len(expand(load_suite(path), "cifar", path, where=where)) == count
+
+
+def test_where_refuses_a_setting_that_no_cell_has() -> None:
+    path = SUITES / "map-dcl.yaml"
+    with pytest.raises(SuiteError, match="--where momentum: no cell has this setting"):
+        expand(load_suite(path), "cifar", path, where={"momentum": [0.9]})
+
+
 def test_several_grids_overlap_without_doubled_cells(workspace: Workspace) -> None:
     grids = [
         {"fixed": {"loss": "infonce", "mi_true": 2}, "grid": {"K": [8, 16]}},
