@@ -250,6 +250,7 @@ def test_the_page_of_a_question_with_a_map_has_its_figures_and_its_table(tmp_pat
     assert [f"](../map-dcl/cpu/{f.name}.svg)" in page for f in facts.figures] == [True, True]
     assert to_markdown(facts.measured[0]) in page
     assert to_markdown(facts.measured[1]) not in page
+    assert "`bench show map-dcl --scale cpu` prints the tables of the map." in page
 
 
 def test_beside_a_number_on_another_metric_stands_the_published_one_of_the_same_comparison() -> (

@@ -93,6 +93,21 @@ def test_dcls_map_on_cifar10_has_the_rates_of_its_search() -> None:
         assert (cell.known["base_lr"],) == best[point], cell.settings
 
 
+@pytest.mark.parametrize(("scale", "count"), [("cifar", 45), ("cifar100", 45)])
+def test_dual_temperatures_map_on_photographs_has_the_rates_of_its_search(
+    scale: str, count: int
+) -> None:
+    names = ("optimizer", "batch_size", "method")
+    best = best_in(
+        "search-map-dual-temperature", names, ["base_lr"], "cifar", values=4, metrics=("knn_top1",)
+    )
+    cells = cells_of("map-dual-temperature", scale)
+    assert len(cells) == count
+    for cell in cells:
+        point = tuple(cell.known[name] for name in names)
+        assert (cell.known["base_lr"],) == best[point], cell.settings
+
+
 def test_the_map_on_cifar10_has_the_chosen_recipe_of_each_method() -> None:
     """The control with SGD has the best rate of SGD."""
     searches = {"moco-v2": "recipe-queue", "simclr": "recipe-batch"}
