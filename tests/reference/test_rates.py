@@ -93,11 +93,11 @@ def test_dcls_map_on_cifar10_has_the_rates_of_its_search() -> None:
         assert (cell.known["base_lr"],) == best[point], cell.settings
 
 
-@pytest.mark.parametrize(("scale", "count"), [("cifar", 45), ("cifar100", 30)])
+@pytest.mark.parametrize(("scale", "count"), [("cifar", 60), ("cifar100", 40)])
 def test_dual_temperatures_map_on_photographs_has_the_rates_of_its_search(
     scale: str, count: int
 ) -> None:
-    names = ("optimizer", "batch_size", "method")
+    names = ("optimizer", "batch_size", "method", "loss")
     best = best_in(
         "search-map-dual-temperature", names, ["base_lr"], "cifar", values=4, metrics=("knn_top1",)
     )
