@@ -93,7 +93,7 @@ def test_dcls_map_on_cifar10_has_the_rates_of_its_search() -> None:
         assert (cell.known["base_lr"],) == best[point], cell.settings
 
 
-@pytest.mark.parametrize(("scale", "count"), [("cifar", 60), ("cifar100", 40)])
+@pytest.mark.parametrize(("scale", "count"), [("cifar", 60), ("cifar100", 20)])
 def test_dual_temperatures_map_on_photographs_has_the_rates_of_its_search(
     scale: str, count: int
 ) -> None:
