@@ -14,7 +14,7 @@ from bench.cells.cell import Cell
 from bench.cli.evidence import done_text, evidence_of, print_added_later
 from bench.cli.options import AsJson, AtScale, Matching, SeedList, answer
 from bench.cli.selection import Selection, select
-from bench.cli.terminal import interval_text, print_doubts, print_line, print_rows, print_table
+from bench.cli.terminal import print_doubts, print_line, print_rows, print_table
 from bench.errors import BenchError, NothingMeasured
 from bench.record import Json
 from bench.report.effects import EFFECTS_LEGEND, artifact_effects, other_data_table
@@ -29,7 +29,7 @@ from bench.report.tables import (
 )
 from bench.results.reader import Results
 from bench.suites.load import known_suites
-from bench.text import counted, plain_text, value_text
+from bench.text import counted, number_words, plain_text, value_text
 
 MOST_SHOWN = 40  # groups that are listed
 MOST_NAMED = 3  # cells in a line
@@ -307,5 +307,5 @@ def _group_row(group: Json, groups: Sequence[Json]) -> list[Entry]:
         Entry(f"{group['n_here']}, {group['n_there']}"),
         Entry(f"{group['here']:.5g}"),
         Entry(f"{group['there']:.5g}"),
-        Entry(interval_text(group | {"effect": group["difference"]})),
+        Entry(number_words(group["difference"], group["low"], group["high"])),
     ]

@@ -2,7 +2,7 @@
 
 import re
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -122,10 +122,3 @@ def _entry(value: Any) -> Entry:
         return value
     number = value if isinstance(value, int | float) else None
     return Entry("" if value is None else str(value), number=number)
-
-
-def interval_text(record: Mapping[str, Any]) -> str:
-    """Return an effect as text, with its interval if it has one."""
-    if record["low"] is None:
-        return f"{record['effect']:.3g}"
-    return f"{record['effect']:.3g} [{record['low']:.3g}, {record['high']:.3g}]"

@@ -93,14 +93,14 @@ def effect_lines(judged: Judged) -> list[str]:
         return []
     of = f", worst of {judged.groups}" if judged.groups > 1 else ""
     of += f" ({group_words(judged.group)})" if judged.group else ""
-    own = f"{sides_words(judged.sides)}{_interval_text(effect)}{of}"
-    return [own, *(f"{group_words(of)} {_interval_text(e)}" for of, e in judged.others)]
+    threshold = judged.check.threshold
+    own = f"{sides_words(judged.sides)}{_interval_words(effect, threshold)}{of}"
+    others = (f"{group_words(of)} {_interval_words(e, threshold)}" for of, e in judged.others)
+    return [own, *others]
 
 
-def _interval_text(effect: Interval) -> str:
-    if effect.low is None or effect.high is None:
-        return f"{effect.mean:.3g}"
-    return f"{effect.mean:.3g} [{effect.low:.3g}, {effect.high:.3g}]"
+def _interval_words(effect: Interval, threshold: float) -> str:
+    return number_words(effect.mean, effect.low, effect.high, threshold)
 
 
 def seeds_text(judged: Judged) -> str:

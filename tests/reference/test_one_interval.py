@@ -10,6 +10,7 @@ from bench.analysis.evidence import Evidence, gather
 from bench.cli.selection import select_scales
 from bench.cli.versus import compare_methods
 from bench.cli.workspace import workspace_of
+from bench.report.claim_words import effect_lines, effect_words, short_words
 from bench.report.measured import measured_records
 from bench.results.reader import Results
 from bench.suites.load import suite_paths
@@ -100,3 +101,13 @@ def test_two_losses_have_the_interval_that_other_verbs_show() -> None:
         assert wrong == []
         shared |= places
     assert {"versus", "claims"} <= shared
+
+
+@pytest.mark.parametrize("name", ["dcl-table-1", "mutual-information-figure-5"])
+def test_the_table_and_the_sentences_of_a_page_write_an_effect_alike(name: str) -> None:
+    judged = [one for of in evidence(name) for one in of.judged if one.effect is not None]
+    assert judged
+    for one in judged:
+        effect = effect_lines(one)[0].partition(", worst")[0]
+        assert f": {effect}" in short_words(one), one.check
+        assert f": {effect}" in effect_words(one.record()), one.check
