@@ -1,0 +1,64 @@
+"""The differences of maps that README names are those of the reference results."""
+
+from typing import Any
+
+import pytest
+
+from bench.analysis.contrasts import difference
+from bench.analysis.measured import Measured
+from bench.cells.cell import Cell
+from bench.results.reader import Results
+from bench.suites.expand import expand
+from bench.suites.load import load_suite
+from tests.fakes.paths import REFERENCE, ROOT, SUITES
+
+TEXT = " ".join((ROOT / "README.md").read_text().split())
+DCL = {"optimizer": "sgd", "batch_size": 32, "view_strength": 1.0}
+QUEUE = {"method": "moco-v2", "loss": "infonce"}
+MUON = {"optimizer": "muon", "batch_size": 256}
+SIMCO = MUON | {"method": "simco"}
+
+
+@pytest.mark.parametrize(
+    ("suite", "scale", "one", "than", "words"),
+    [
+        ("map-dcl", "cifar", DCL | {"tau": 0.03, "loss": "dcl"}, {"loss": "infonce"},
+         "DCL gains {+} at temperature 0.03"),
+        ("map-dcl", "cifar", DCL | {"tau": 0.07, "loss": "dcl"}, {"loss": "infonce"},
+         "temperature 0.03 and {+} at 0.07"),
+        ("map-negatives", "cifar", QUEUE | {"optimizer": "sgd", "K": 4096}, {"K": 16},
+         "MoCo v2 with InfoNCE gains {+} with SGD"),
+        ("map-negatives", "cifar", QUEUE | {"optimizer": "muon", "K": 4096}, {"K": 16},
+         "but only {+} with Muon"),
+        ("map-dual-temperature", "cifar", SIMCO | {"loss": "dual-temperature"}, MUON | QUEUE,
+         "SimCo reaches {} more than MoCo v2 (Muon, batch size 256)"),
+        ("map-dual-temperature", "cifar", SIMCO | {"loss": "infonce"}, MUON | QUEUE,
+         "with InfoNCE, SimCo reaches {} more."),
+        ("map-temperature", "cpu", {"loss": "infonce", "tau": 0.07}, {"tau": 1.0},
+         "to 1, InfoNCE loses {} and"),
+        ("map-temperature", "cpu", {"loss": "dcl", "tau": 0.07}, {"tau": 1.0},
+         "DCL loses {}."),
+        ("map-which-negatives", "cpu", {"method": "ball", "ball_share": 1.0},
+         {"ball_share": 0.03}, "nearest 3 % of the memory bank, BALL loses {}."),
+    ],
+)  # fmt: skip
+def test_a_difference_in_readme_is_that_of_the_cells(
+    suite: str, scale: str, one: dict[str, Any], than: dict[str, Any], words: str
+) -> None:
+    """`than` lists the settings of the other side that differ."""
+    path = SUITES / f"{suite}.yaml"
+    cells = [c for c in expand(load_suite(path), scale, path) if c.known.get("loss") is not None]
+    sides = [[c for c in cells if has(c, settings)] for settings in (one, one | than)]
+    assert [len(side) for side in sides] == [5, 5]
+    metric = "knn_top1" if scale == "cifar" else "warped_knn_top1"
+    found = difference(
+        metric, [(sides[0], sides[1])], Measured(scale, cells, Results(REFERENCE).finished(cells))
+    )
+    assert found is not None
+    gain = found.interval()
+    number = f"{gain.mean:.1f} [{gain.low:.1f}, {gain.high:.1f}]"
+    assert words.replace("{+}", f"+{number}").replace("{}", number) in TEXT
+
+
+def has(cell: Cell, settings: dict[str, Any]) -> bool:
+    return all(cell.known.get(name) == value for name, value in settings.items())
