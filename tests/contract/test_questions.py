@@ -1,6 +1,7 @@
 """`bench questions` and `bench.questions`: published, by others and measured here, by one road."""
 
 import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -251,6 +252,11 @@ def test_the_page_of_a_question_with_a_map_has_its_figures_and_its_table(tmp_pat
     assert to_markdown(facts.measured[0]) in page
     assert to_markdown(facts.measured[1]) not in page
     assert "`bench show map-dcl --scale cpu` prints the tables of the map." in page
+    assert f"\n## {facts.suite.title}\n" in page
+    write_questions(tmp_path, [Findings(question, [])], [], [facts, replace(facts, scale="cifar")])
+    page = (tmp_path / "questions" / f"{question.name}.md").read_text()
+    for scale in ("cpu", "cifar"):
+        assert f"\n## {facts.suite.title} (scale {scale})\n" in page
 
 
 def test_beside_a_number_on_another_metric_stands_the_published_one_of_the_same_comparison() -> (
