@@ -109,7 +109,7 @@ def gather(
     """
     suite, non_baselines = with_stand_ins(suite, scale), without_baselines(cells)
     baselines = baselines_among(cells)
-    finished, done = results.finished(baselines), results.finished(non_baselines)
+    finished, done = results.finished_baselines(cells), results.finished(non_baselines)
     return Evidence(
         suite=suite,
         scale=scale,

@@ -21,7 +21,7 @@ from bench.analysis.evidence import Evidence
 from bench.analysis.others import SeenByOthers, seen_claims
 from bench.analysis.verdicts import ClaimVerdict
 from bench.analysis.verdicts import EvidenceKind as Kind
-from bench.cells.baseline import baselines_among, without_baselines
+from bench.cells.baseline import without_baselines
 from bench.cli.evidence import done_text, evidence_of, results_in
 from bench.cli.options import (
     AsJson,
@@ -197,7 +197,7 @@ def judged_scales(
         cells = without_baselines(every)
         done = results.finished(cells)
         if done:
-            baselines = results.finished(baselines_among(every))
+            baselines = results.finished_baselines(every)
             failed = results.failed(cells, done)
             judged = judge_claims(suite, name, cells, done, printed, baselines, failed)
             found.append(JudgedScale(suite, name, judged))

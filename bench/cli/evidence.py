@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from bench.analysis.evidence import Evidence, gather
 from bench.analysis.room import Rooms
-from bench.cells.baseline import baselines_among
 from bench.cells.cell import Cell
 from bench.cli.selection import Selection
 from bench.cli.terminal import print_line
@@ -97,5 +96,5 @@ def done_text(done: Done, of: int, failed: Failed) -> str:
 
 def rooms_of(selection: Selection) -> Rooms:
     """Return the headroom of the scale's accuracies, from its finished baselines."""
-    finished = results_of(selection).finished(baselines_among(selection.cells))
+    finished = results_of(selection).finished_baselines(selection.cells)
     return Rooms(selection.suite.scales[selection.scale].baselines, finished)
