@@ -109,7 +109,8 @@ def gather(
     """
     suite, non_baselines = with_stand_ins(suite, scale), without_baselines(cells)
     baselines = baselines_among(cells)
-    finished, done = results.finished_baselines(cells), results.finished(non_baselines)
+    done = results.finished(non_baselines)
+    finished = results.finished_baselines(cells, done)
     return Evidence(
         suite=suite,
         scale=scale,

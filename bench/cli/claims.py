@@ -197,7 +197,7 @@ def judged_scales(
         cells = without_baselines(every)
         done = results.finished(cells)
         if done:
-            baselines = results.finished_baselines(every)
+            baselines = results.finished_baselines(every, done)
             failed = results.failed(cells, done)
             judged = judge_claims(suite, name, cells, done, printed, baselines, failed)
             found.append(JudgedScale(suite, name, judged))

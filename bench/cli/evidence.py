@@ -94,7 +94,12 @@ def done_text(done: Done, of: int, failed: Failed) -> str:
     return f"{len(done)} of {of} cells done" + (f"; failed: {failures}" if failures else "")
 
 
-def rooms_of(selection: Selection) -> Rooms:
-    """Return the headroom of the scale's accuracies, from its finished baselines."""
-    finished = results_of(selection).finished_baselines(selection.cells)
+def rooms_of(selection: Selection, done: Done) -> Rooms:
+    """Return the headroom of the scale's accuracies, from its finished baselines.
+
+    Args:
+        selection: selection with the results to read.
+        done: its finished cells that are no baselines.
+    """
+    finished = results_of(selection).finished_baselines(selection.cells, done)
     return Rooms(selection.suite.scales[selection.scale].baselines, finished)

@@ -42,7 +42,7 @@ def show(
     """
     selection = select(context.obj, suite, scale=scale, where=where, seeds=seeds, changes=changes)
     tables, done, failed = measured_of(selection)
-    rooms = rooms_of(selection)
+    rooms = rooms_of(selection, done)
     beside = cells_beside(selection.suite, without_baselines(selection.cells), selection.paper)
     entries = [
         (record, others_of(table, record, beside))
@@ -143,7 +143,7 @@ def print_measured(
     scale = selection.suite.scales[selection.scale]
     of = len(without_baselines(selection.cells))
     print_line(f"{selection.title} ({scale.protocol}: {scale.what}): {done_text(done, of, failed)}")
-    lines, left_out, rooms = 0, 0, rooms_of(selection)
+    lines, left_out, rooms = 0, 0, rooms_of(selection, done)
     for asked in tables:
         table = measured_table(asked, done, rooms, selection.scale, failed)
         if table is None:

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bench.analysis.claims import Judged
-from bench.analysis.statistics import Interval
 from bench.suites.checks import SETTINGS, Where, settings_words
 from bench.suites.metric_words import metric_words
 from bench.text import number_words, value_text
@@ -88,19 +87,13 @@ def sides_words(sides: Sequence[float] | None) -> str:
 
 def effect_lines(judged: Judged) -> list[str]:
     """Return the deciding effect with the number of effects, and a few other effects."""
-    effect = judged.effect
-    if effect is None:
+    record = judged.record()
+    if record["effect"] is None:
         return []
-    of = f", worst of {judged.groups}" if judged.groups > 1 else ""
-    of += f" ({group_words(judged.group)})" if judged.group else ""
-    threshold = judged.check.threshold
-    own = f"{sides_words(judged.sides)}{_interval_words(effect, threshold)}{of}"
-    others = (f"{group_words(of)} {_interval_words(e, threshold)}" for of, e in judged.others)
-    return [own, *others]
-
-
-def _interval_words(effect: Interval, threshold: float) -> str:
-    return number_words(effect.mean, effect.low, effect.high, threshold)
+    of = f", worst of {record['groups']}" if record["groups"] > 1 else ""
+    of += f" ({group_words(record['group'])})" if record["group"] else ""
+    own = f"{sides_words(record['sides'])}{_number(record)}{of}"
+    return [own, *(_other_words(other, record["threshold"]) for other in record["others"])]
 
 
 def seeds_text(judged: Judged) -> str:

@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from bench.cells.baseline import baselines_among, without_baselines
+from bench.cells.baseline import baselines_among
 from bench.cells.cell import Cell
 from bench.errors import Damaged, Diverged, StoreError
 from bench.files.messages import tell_once, warn
@@ -96,18 +96,19 @@ class Results:
             return done
         return [(cell, replace(kept, unfit=whys.get(cell.id))) for cell, kept in done]
 
-    def finished_baselines(self, cells: Sequence[Cell]) -> Done:
-        """Return the finished baselines among the cells.
+    def finished_baselines(self, cells: Sequence[Cell], done: Done) -> Done:
+        """Return the finished baselines among the cells, from the place that `done` is from.
 
-        If the reference answers for the other cells, it answers for the baselines, too: `root` may
-        hold a few of them, which belong to other suites.
+        If the reference answers for the other cells, `root` may still hold a few of the baselines,
+        because other suites have them too.
+
+        Args:
+            cells: the cells.
+            done: what `finished` returned for those that are no baselines.
         """
-        baselines, others = baselines_among(cells), without_baselines(cells)
-        if self._reference is not None and others:
-            started = any(map(self.find, others)) or self._failed(others, [])
-            if not started and self._reference.finished(others):
-                return self._reference.finished(baselines)
-        return self.finished(baselines)
+        from_reference = done and not any(self.has(cell) for cell, _ in done)
+        source = self._reference if self._reference is not None and from_reference else self
+        return source.finished(baselines_among(cells))
 
     def failed(self, cells: Sequence[Cell], done: Done) -> Failed:
         """Return the unfinished cells whose last attempt failed.

@@ -212,12 +212,10 @@ def expand(
     has_baselines = chosen.baselines is not None and not changes
     kinds = rules.pop("baseline", None) if has_baselines else None
     presets = load_presets(path.parent)
-    _check_chosen(rules, grids, presets)
-    chosen_by = _rule(rules)
+    points_of = _chosen_points(grids, rules, presets)
     cells: list[Cell] = []
     with _without_garbage_collection():
-        for grid in grids:
-            points = _chosen_points(grid, chosen_by, presets)
+        for grid, points in zip(grids, points_of, strict=True):
             try:
                 cells += grid.cells(points, seeds, presets)
             except ValidationError as error:
@@ -348,26 +346,6 @@ def _rule(settings: Mapping[str, Scalar | list[Scalar]]) -> Rule:
 def _matches(point: Point, rule: Rule) -> bool:
     """Return whether the point has one of the values of every setting of the rule."""
     return all(typed(point.get(name)) in allowed for name, allowed in rule.items())
-
-
-def _chosen_points(
-    grid: ResolvedGrid, chosen_by: Rule, presets: Mapping[str, Preset]
-) -> list[Point]:
-    """Return the points that a rule of the command line chooses.
-
-    A point has the values of its preset and the defaults, too. It has null for each setting that
-    the suite does not give.
-    """
-    if not chosen_by:
-        return list(grid.points())
-    return [
-        point
-        for point, whole in grid.filled_points(presets)
-        if all(
-            typed(whole.get(name)) in allowed or typed(point.get(name)) in allowed
-            for name, allowed in chosen_by.items()
-        )
-    ]
 
 
 def _shared_settings(suite: Suite, path: Path) -> Placed:
@@ -549,19 +527,37 @@ def _baselines(
         raise explain(SuiteError, error, path, places) from None
 
 
-def _check_chosen(
-    rules: dict[str, list[Scalar]], grids: Sequence[ResolvedGrid], presets: Mapping[str, Preset]
-) -> None:
-    """Refuse to choose by an unknown setting, or by a value that no point has."""
+def _chosen_points(
+    grids: Sequence[ResolvedGrid], rules: dict[str, list[Scalar]], presets: Mapping[str, Preset]
+) -> list[list[Point]]:
+    """Return the points of each grid that the rules of `--where` choose.
+
+    A point has the values of its preset and the defaults, too. It has null for each setting that
+    the suite does not give.
+
+    Raises:
+        SuiteError: a setting is unknown, or no point has one of the values.
+    """
+    if not rules:
+        return [list(grid.points()) for grid in grids]
     _check_asked(rules, "--where", grids)
-    pairs = [pair for grid in grids for pair in grid.filled_points(presets)] if rules else []
+    pairs = [list(grid.filled_points(presets)) for grid in grids]
     for name, wanted in rules.items():
-        there = dict.fromkeys(typed(point.get(name)) for pair in pairs for point in pair)
+        there = dict.fromkeys(typed(p.get(name)) for own in pairs for pair in own for p in pair)
         if there.keys() == {typed(None)} and None not in wanted:
             raise SuiteError(f"--where {name}: no cell has this setting.")
         for value in wanted:
             if typed(value) not in there:
                 raise SuiteError(f"--where {name}: {no_cell_has(value, [v for _, v in there])}")
+    chosen_by = _rule(rules).items()
+    return [
+        [
+            point
+            for point, whole in own
+            if all({typed(point.get(k)), typed(whole.get(k))} & allowed for k, allowed in chosen_by)
+        ]
+        for own in pairs
+    ]
 
 
 @contextmanager
