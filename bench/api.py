@@ -131,6 +131,8 @@ def arrays(
 ) -> dict[str, dict[str, np.ndarray[Any, Any]]]:
     """Return the arrays of finished cells (histograms, points), by cell id and name.
 
+    Tables exported without `--histories` contain only the arrays in the suite's figures.
+
     Args:
         suite, scale, where, seeds, results, suites: as for `load`.
 

@@ -143,12 +143,19 @@ def differing(mine: Finished, theirs: Finished) -> Json:
     """Return the metrics, history and arrays of a cell that are not bitwise equal."""
     names = sorted(mine.metrics.keys() | theirs.metrics.keys())
     values = {n: [mine.metrics.get(n), theirs.metrics.get(n)] for n in names}
-    arrays = sorted(mine.arrays.keys() | theirs.arrays.keys())
     return {
         "metrics": {n: pair for n, pair in values.items() if pair[0] != pair[1]},
         "history": _other_history(mine, theirs),
-        "arrays": [n for n in arrays if not _same(mine.arrays.get(n), theirs.arrays.get(n))],
+        "arrays": _other_arrays(mine, theirs),
     }
+
+
+def _other_arrays(mine: Finished, theirs: Finished) -> list[str]:
+    """Return the names of arrays that differ; next to a table's, of arrays that both have."""
+    here, there = mine.arrays, theirs.arrays
+    of_table = mine.of_table or theirs.of_table
+    names = here.keys() & there.keys() if of_table else here.keys() | there.keys()
+    return [name for name in sorted(names) if not _same(here.get(name), there.get(name))]
 
 
 def _other_history(mine: Finished, theirs: Finished) -> bool:

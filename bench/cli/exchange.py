@@ -58,8 +58,8 @@ def export(
         bool,
         typer.Option(
             "--histories",
-            help="Export all training histories in full. Without this option, tables of histories "
-            "contain only the metrics that figures use.",
+            help="Export all training histories in full and all arrays. Without this option, "
+            "tables contain only the histories and arrays that figures use.",
         ),
     ] = False,
     form: Annotated[
@@ -132,10 +132,10 @@ def _merge(sources: Sequence[MergedFolder], results: Path, as_json: bool) -> Non
 
 
 def read_by_figures(suite: Suite) -> set[str]:
-    """Return the history metrics on pages: in the suite's figures and learning curves."""
+    """Return the names of history metrics and arrays on pages: in figures and learning curves."""
     names = set(RECORDED)
     for figure in suite.figures:
-        if figure.kind.x == "record":
+        if figure.kind.x in ("record", "array"):
             names |= set(figure.columns)
     return names
 
@@ -173,7 +173,8 @@ def export_selections(
         chosen: the cells to export.
         to: folder, or .tar or .tar.gz file.
         encoders: whether the archive contains trained encoders.
-        histories: whether tables contain complete histories, not only the metrics in figures.
+        histories: whether tables contain complete histories and all arrays, not only those in
+            figures.
 
     Raises:
         NothingMeasured: no cell is finished, and none diverged.
@@ -204,7 +205,7 @@ def export_selections(
             selection.store,
             to,
             suite=selection.suite.name,
-            history=None if histories else read_by_figures(selection.suite),
+            read=None if histories else read_by_figures(selection.suite),
         )
         for selection in chosen
     ]

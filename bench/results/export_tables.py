@@ -30,7 +30,7 @@ def export_cells(
     folder: Path,
     *,
     suite: str | None = None,
-    history: Collection[str] | None = None,
+    read: Collection[str] | None = None,
 ) -> int:
     """Add the finished cells to the tables in `folder`; return their number.
 
@@ -41,7 +41,8 @@ def export_cells(
         store: the results folder.
         folder: folder of the tables.
         suite: suite of the tables; None means tables per experiment only.
-        history: metrics whose histories are exported; None means all.
+        read: names of the metrics whose histories are exported and of the exported arrays; None
+            means all.
     """
     by_experiment: dict[str, list[Cell]] = defaultdict(list)
     for cell in cells:
@@ -51,12 +52,12 @@ def export_cells(
         _drop_torn_manifest(folder)
         for name, group in by_experiment.items():
             tables = Tables(folder, f"{name}.{suite}" if suite else name)
-            total += _export(tables, group, store, history)
+            total += _export(tables, group, store, read)
     return total
 
 
 def _export(
-    tables: Tables, cells: Sequence[Cell], store: Store, history: Collection[str] | None
+    tables: Tables, cells: Sequence[Cell], store: Store, read: Collection[str] | None
 ) -> int:
     """Add the finished ones of an experiment's cells to its tables."""
     done, failed = list[tuple[Cell, CellFolder]](), dict[str, CellRow]()
@@ -75,8 +76,8 @@ def _export(
         for cell, folder in done:
             metrics, provenance = folder.result()
             rows[cell.id] = CellRow(cell.model_dump(mode="json"), metrics, flatten(provenance))
-            arrays[cell.id] = folder.arrays()
-            histories[cell.id] = _history(folder, history)
+            arrays[cell.id] = _arrays(folder, read)
+            histories[cell.id] = _history(folder, read)
         diverged = {name: r for name, r in (diverged | failed).items() if name not in rows}
         _note_digests(tables, [])  # whoever is killed below leaves tables without digests
         _write_table(tables.cells_file, [rows[name].texts(name) for name in sorted(rows)])
@@ -98,12 +99,17 @@ def _kept(tables: Tables, part: str) -> dict[str, Any]:
         return {}
 
 
-def _history(folder: CellFolder, kept: Collection[str] | None) -> list[dict[str, str]]:
-    """Return the lines of a history, of the metrics that are kept; none if that is nothing."""
-    if kept is not None and not kept:
+def _arrays(folder: CellFolder, read: Collection[str] | None) -> Arrays:
+    """Return the arrays of a cell that are exported."""
+    return {k: v for k, v in folder.arrays().items() if read is None or k in read}
+
+
+def _history(folder: CellFolder, read: Collection[str] | None) -> list[dict[str, str]]:
+    """Return the lines of a history, of the exported metrics; none if there are none of these."""
+    if read is not None and not read:
         return []
     return [
-        {k: json.dumps(v) for k, v in record.items() if kept is None or k in {"step", *kept}}
+        {k: json.dumps(v) for k, v in record.items() if read is None or k in {"step", *read}}
         for record in folder.history(finished=True)
     ]
 

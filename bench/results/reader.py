@@ -37,7 +37,7 @@ class Finished:
     read_history: Callable[[], TrainingHistory] = list
     read_arrays: Callable[[], Arrays] = dict
     unfit: str | None = None  # why no mean is made of it
-    of_table: bool = False  # whose histories may lack metrics that no figure reads
+    of_table: bool = False  # which may lack histories and arrays that no figure reads
 
     @cached_property
     def history(self) -> TrainingHistory:

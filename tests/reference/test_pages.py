@@ -3,17 +3,19 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from bench.analysis.evidence import gather
+from bench.cli.exchange import read_by_figures
 from bench.cli.selection import select
 from bench.cli.workspace import Workspace
 from bench.report.page import page_text
 from bench.report.section import section_facts
 from bench.results.reader import Results
 from bench.suites.expand import expand
-from bench.suites.load import load_suite
+from bench.suites.load import known_suites, load_suite
 from tests.fakes.paths import REFERENCE, ROOT
 
 PAGES = sorted((ROOT / "reports" / "reference").glob("*/*/index.md"))
@@ -40,6 +42,17 @@ def test_every_reference_cell_is_of_a_shipped_suite() -> None:
     }
     assert of_table
     assert {name: own - asked for name, own in of_table.items() if own - asked} == {}
+
+
+def test_reference_tables_have_the_arrays_of_figures_and_no_others() -> None:
+    suites = known_suites(ROOT / "suites")
+    found: dict[str, set[str]] = {}
+    for path in REFERENCE.glob("*.*.arrays.npz"):
+        suite = path.name.split(".")[1]
+        with np.load(path) as arrays:
+            found[suite] = {name.partition("/")[2] for name in arrays.files}
+        assert found[suite] <= read_by_figures(load_suite(suites[suite])), path
+    assert found == {"dcl-figure-1": {"q_b_histogram"}, "dcl-figure-4c": {"label", "tsne"}}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.parent.parent.name)

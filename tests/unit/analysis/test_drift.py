@@ -165,6 +165,20 @@ def test_histories_and_arrays_count(tmp_path: Path, cells: list[Cell]) -> None:
     ]
 
 
+def test_arrays_that_a_table_lacks_are_no_difference(tmp_path: Path, cells: list[Cell]) -> None:
+    for side, value in (("a", 1.0), ("b", 2.0)):
+        folder = Store(tmp_path / side).folder(cells[0])
+        folder.path.mkdir(parents=True)
+        folder.finish({METRIC: 1.0}, {"x": np.array([value]), "y": np.array([0.0])}, {})
+    store = Store(tmp_path / "a")
+    for read, told in (({"y"}, []), ({"x"}, [["x"]])):
+        export_cells(cells[:1], store, tmp_path / "out", read=read)
+        found = moved(Results(tmp_path / "out"), Results(tmp_path / "b"))
+        assert [cell["arrays"] for cell in found.cells] == told
+    (found_cell,) = moved(Results(tmp_path / "a"), Results(tmp_path / "b")).cells
+    assert found_cell["arrays"] == ["x"]
+
+
 def test_a_seed_is_counted_once(tmp_path: Path, cells: list[Cell]) -> None:
     """A folder with a second name for one cell, as a copy by hand makes it."""
     finish(tmp_path / "a", cells[:1], lambda _: {METRIC: 1.0})

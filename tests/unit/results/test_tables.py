@@ -58,6 +58,20 @@ def test_arrays_survive_an_export(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "pretrain.arrays.npz").exists()
 
 
+def test_only_arrays_and_histories_that_are_read_are_exported(tmp_path: Path) -> None:
+    store, cell = Store(tmp_path / "results"), small_cell()
+    finish(store, cell, 0.25)
+    for read, arrays, history in (
+        ({"q_b_histogram"}, ["q_b_histogram"], [{"step": 1}]),
+        ({"loss", "points"}, [], [{"step": 1, "loss": 0.25}]),
+        (None, ["q_b_histogram"], [{"step": 1, "loss": 0.25}]),
+    ):
+        export_cells([cell], store, tmp_path / "out", read=read)
+        found = Results(tmp_path / "out").find(cell)
+        assert found is not None
+        assert (list(found.arrays), found.history) == (arrays, history)
+
+
 def test_a_torn_file_of_arrays_is_told(tmp_path: Path) -> None:
     store, cell = Store(tmp_path / "results"), small_cell()
     finish(store, cell, 0.5)
@@ -216,10 +230,10 @@ def test_tables_of_suites_and_plain_ones_are_read_as_one(tmp_path: Path) -> None
         finish(store, cell, 0.25 + cell.seed / 8)
     out = tmp_path / "out"
     flat(store, cells[:1], out)
-    export_cells(cells[:2], store, out, suite="a", history=())
-    export_cells(cells[1:], store, out, suite="b", history={"loss"})
+    export_cells(cells[:2], store, out, suite="a", read=())
+    export_cells(cells[1:], store, out, suite="b", read={"loss", "q_b_histogram"})
     assert sorted(path.name for path in table_files(out)) == [
-        "pretrain.a.arrays.npz", "pretrain.a.csv.gz", "pretrain.arrays.npz",
+        "pretrain.a.csv.gz", "pretrain.arrays.npz",
         "pretrain.b.arrays.npz", "pretrain.b.csv.gz",
         "pretrain.b.history.csv.gz", "pretrain.csv", "pretrain.history.csv",
     ]  # fmt: skip
