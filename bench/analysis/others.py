@@ -9,9 +9,10 @@ The rule, for one effect e of a check, in points of percent:
 
 The noise is 1.96 times the standard deviation of a difference of two single trainings, which
 `bench/papers/noise.yaml` has by data set. Contrasts do not count, because their numbers differ, or
-may differ, in settings other than the compared one. Effects on data sets that the paper does not
-use do not count either. The result for a claim is *yes* or *no* if all counted effects agree,
-*mixed* if they disagree, and *nobody* if no effect counts.
+may differ, in settings other than the compared one. Effects on data sets or with networks with
+which the paper does not test the claim do not count either. The result for a claim is *yes* or *no* if all counted
+effects agree, *mixed* if they disagree, and *nobody* if no effect counts. *Yes* becomes *in part*
+if the claim has a check without an effect that counts.
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,7 +32,8 @@ from bench.text import counted
 QUANTILE = 1.96  # of the normal distribution, two-sided 95 %
 ClaimKey = tuple[str, str]  # paper and claim
 SHARE = 0.5  # of the published size
-CONTRAST, OTHER_DATA, WITHIN_NOISE = "contrast", "other data", "within the noise"
+CONTRAST, OTHER_DATA = "contrast", "other data"
+OTHER_NETWORK, WITHIN_NOISE = "other network", "within the noise"
 """Reason why an effect counts neither for the claim nor against it."""
 
 
@@ -39,6 +41,7 @@ class Seen(StrEnum):
     """Whether other projects have observed a claim."""
 
     YES = "yes"
+    IN_PART = "in part"
     NO = "no"
     MIXED = "mixed"
     NOBODY = "nobody"
@@ -49,11 +52,13 @@ class SeenByOthers:
     """Results of other projects for a claim."""
 
     effects: list[tuple[SourceEffect, Seen | None]]  # None: it counts neither way
+    is_whole: bool = True  # whether each check of the claim has an effect that counts
 
     @property
     def seen(self) -> Seen:
         """One word for all sources together."""
-        return overall(seen for _, seen in self.effects)
+        found = overall(seen for _, seen in self.effects)
+        return Seen.IN_PART if found == Seen.YES and not self.is_whole else found
 
     @property
     def summary(self) -> str:
@@ -84,17 +89,20 @@ def seen_by_others(suite: Suite, claim: str) -> SeenByOthers:
         suite: the suite.
         claim: the claim's id.
     """
-    objectives, data = objectives_of(suite), published_data(suite)
+    objectives = objectives_of(suite)
     found: list[tuple[SourceEffect, Seen | None]] = []
+    is_whole = True
     for place, check in enumerate(suite.claims[claim]):
         printed = printed_check(suite.name, claim, place)
         known = {_rows_of(effect) for effect, _ in found}
+        of_check: list[tuple[SourceEffect, Seen | None]] = []
         for effect in source_effects(check, objectives):
-            if _rows_of(effect) not in known:
-                counts = effect.is_effect and effect.dataset in data
-                answer = judge(effect.value, effect.dataset, check, printed) if counts else None
-                found.append((effect, answer))
-    return SeenByOthers(found)
+            is_alike = _why_unlike(effect, suite) is None
+            answer = judge(effect.value, effect.dataset, check, printed) if is_alike else None
+            of_check.append((effect, answer))
+        is_whole &= any(answer for _, answer in of_check)
+        found += [(effect, answer) for effect, answer in of_check if _rows_of(effect) not in known]
+    return SeenByOthers(found, is_whole)
 
 
 def seen_claims(suites: Iterable[Suite]) -> dict[ClaimKey, SeenByOthers]:
@@ -107,11 +115,12 @@ def seen_claims(suites: Iterable[Suite]) -> dict[ClaimKey, SeenByOthers]:
     for suite in suites:
         for claim in suite.claims:
             seen, key = seen_by_others(suite, claim), (str(suite.paper), claim)
-            before = found[key].effects if key in found else []
-            known = {_rows_of(effect) for effect, _ in before}
+            before = found.get(key, SeenByOthers([], is_whole=False))
+            known = {_rows_of(effect) for effect, _ in before.effects}
             new = [pair for pair in seen.effects if _rows_of(pair[0]) not in known]
-            if before or new:
-                found[key] = SeenByOthers([*before, *new])
+            if before.effects or new:
+                is_whole = before.is_whole or seen.is_whole
+                found[key] = SeenByOthers([*before.effects, *new], is_whole)
     return found
 
 
@@ -142,16 +151,25 @@ def judge(value: float, dataset: str, check: Check, printed: PrintedCheck | None
     return Seen.YES if value > margin else Seen.NO if value < -margin else None
 
 
-def why_uncounted(effect: SourceEffect, data: frozenset[str]) -> str:
+def why_uncounted(effect: SourceEffect, suite: Suite) -> str:
     """Return in a few words why an effect does not count.
 
     Args:
         effect: an effect for which `judge` returns None, or that was not judged.
-        data: the data sets of the paper's own numbers.
+        suite: the suite whose claim the effect is compared with.
     """
+    return _why_unlike(effect, suite) or WITHIN_NOISE
+
+
+def _why_unlike(effect: SourceEffect, suite: Suite) -> str | None:
+    """Return why an effect is no effect of a suite's claim; None if it is one."""
     if not effect.is_effect:
         return CONTRAST
-    return OTHER_DATA if effect.dataset not in data else WITHIN_NOISE
+    if effect.dataset not in published_data(suite):
+        return OTHER_DATA
+    networks = axis_values(suite).get("arch")  # None: the paper does not state it
+    theirs = {row.settings.get("arch") for row in effect.rows}
+    return None if networks is None or theirs <= networks else OTHER_NETWORK
 
 
 def overall(answers: Iterable[Seen | None]) -> Seen:

@@ -8,7 +8,6 @@ change to a check, a comparison or a published value.
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +109,7 @@ def published_scales(folder: Path) -> Iterator[tuple[Suite, str, list[Cell]]]:
 
 
 def printed_text(folder: Path) -> str:
-    """Return the text of the file, with the closest published scale of each suite.
+    """Return the text of the file: of each check, the first published scale that has an effect.
 
     Args:
         folder: the folder of suites.
@@ -121,7 +120,7 @@ def printed_text(folder: Path) -> str:
         claims = found.setdefault(suite.name, {})
         for claim in suite.claims:
             rows = [j for j in judged if j.claim.id == claim]
-            claims[claim] = list(map(_closer, claims.get(claim, rows), rows))
+            claims[claim] = list(map(_first, claims.get(claim, rows), rows))
     text = {
         suite: {c: [_entry(j) for j in rows] for c, rows in claims.items() if reached(rows)}
         for suite, claims in found.items()
@@ -130,10 +129,9 @@ def printed_text(folder: Path) -> str:
     return HEAD + yaml.safe_dump(filled, default_flow_style=None)
 
 
-def _closer(a: Judged, b: Judged) -> Judged:
-    """Return of one check at two scales the one whose effect is nearer to the threshold."""
-    region = a.check.region
-    return min((a, b), key=lambda j: region.margin(j.effect.mean) if j.effect else inf)
+def _first(a: Judged, b: Judged) -> Judged:
+    """Return of one check at two scales the first that has an effect."""
+    return a if a.effect is not None else b
 
 
 def _entry(judged: Judged) -> dict[str, float | int] | None:

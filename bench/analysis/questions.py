@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 from bench.analysis.others import (
     CONTRAST,
     OTHER_DATA,
+    OTHER_NETWORK,
     WITHIN_NOISE,
     Seen,
     overall,
@@ -28,7 +29,8 @@ OTHERS: Literal["others"] = "others"
 HERE: Literal["here"] = "here"
 UNCOUNTED = {
     CONTRAST: "the compared runs also differ in other settings",
-    OTHER_DATA: "the paper does not use their data set",
+    OTHER_DATA: "the paper tests the claim on other data sets",
+    OTHER_NETWORK: "the paper tests the claim with another network",
     WITHIN_NOISE: "single runs differ by as much through noise",
 }
 NO_SUITE = "not looked up, because no suite tests this question"
@@ -60,10 +62,11 @@ class EffectRow:
     high: float | None = None
     remark: str = ""  # "n = 3, holds if above 0", or in what else the two sides of others differ
     says: str = ""  # of others yes or no, where it counts; here the verdict, with why it is open
-    uncounted: str = ""  # of others that count neither way: contrast, other data, within the noise
+    uncounted: str = ""  # why an effect of others does not count, such as "contrast"
     links: tuple[str, ...] = ()
     settings: Json = field(default_factory=dict)  # of both sides
     threshold: float | None = None  # on which the verdict on an effect measured here depends
+    is_learned: bool = True  # whether its accuracies are above the trivial baselines
 
     @property
     def short_data(self) -> str:
@@ -111,18 +114,13 @@ class Findings:
     def leading(self) -> list[EffectRow]:
         """First effect measured here, a published effect, and counted effects of other projects.
 
-        Only claims that answer the question are used. The published effect has the same comparison
-        and metric. If there is none, the same comparison on another metric or the first effect is
-        used.
+        Only claims that answer the question are used.
         """
         own = {f"{self.question.paper}/{claim}" for claim in self.question.claims}
         rows = [row for row in self.rows if row.claim in own]
         here = [row for row in rows if row.kind == HERE][:1]
-        published = [row for row in rows if row.kind == PUBLISHED]
-        of_it = [row for row in published if all(row.what == one.what for one in here)]
-        alike = [row for row in of_it if all(row.metric == one.metric for one in here)]
         return [
-            *(alike or of_it or published)[:1],
+            *[row for row in rows if row.kind == PUBLISHED][:1],
             *(r for r in rows if r.kind == OTHERS and r.says),
             *here,
         ]
@@ -134,7 +132,7 @@ class Findings:
         counting = [row for row in self.leading if row.kind == OTHERS]
         others = "not measured"
         if self.of(OTHERS):
-            others = "none that counts for or against the claims"
+            others = "none that counts for or against this comparison"
         if counting:
             yes = sum(row.says == Seen.YES for row in counting)
             of = counted(len(counting), "effect")
@@ -161,7 +159,10 @@ class Findings:
         if not rows:
             known = "the papers give no number" if self.has_suite else NO_SUITE
             return f"Published effect: {known}."
-        return f"The papers publish {_first_words(rows)}."
+        told = f"The papers publish {_first_words(rows)}."
+        if _distance(rows[0], self.of(HERE)) > 1 and self.of(HERE):
+            told += " No published effect has the same comparison as our first effect."
+        return told
 
     def _others_words(self) -> str:
         rows = self.of(OTHERS)
@@ -220,9 +221,18 @@ def findings(question: Question, suites: Iterable[Suite], ours: Sequence[Ours]) 
                     here.setdefault((row.what, row.metric, row.effect, row.low, row.high), row)
     deciding = _deciding_rows(question, listed, ours)
     measured = sorted(here.values(), key=lambda row: row not in deciding)
-    rows = [*published.values(), *others.values(), *measured]
+    printed = sorted(published.values(), key=lambda row: _distance(row, measured))
+    rows = [*printed, *others.values(), *measured]
     tested = {(suite.paper, claim) for suite in listed for claim in suite.claims}
     return Findings(question, rows, has_suite=not tested.isdisjoint(question.all_claims))
+
+
+def _distance(published: EffectRow, measured: Sequence[EffectRow]) -> int:
+    """Return in how much a published effect differs from the first measured one."""
+    first = next(iter(measured), None)
+    if first is None or published.what != first.what:
+        return 2
+    return int(published.metric != first.metric)
 
 
 class Answering(NamedTuple):
@@ -293,12 +303,11 @@ def _published(question: Question, suite: Suite, claim: str) -> list[EffectRow]:
 
 
 def _by_others(question: Question, suite: Suite, claim: str) -> list[EffectRow]:
-    data = published_data(suite)
     return [
         EffectRow(
             OTHERS, e.source, f"{suite.paper}/{claim}", _at(e.subject, e.at), e.dataset,
             metric_words(e.metric), "points", e.value, remark=e.more_words,
-            says=str(answer or ""), uncounted="" if answer else why_uncounted(e, data),
+            says=str(answer or ""), uncounted="" if answer else why_uncounted(e, suite),
             links=tuple(row.link for row in e.rows),
             settings={n: v for n, v in e.rows[0].settings.items() if all(
                 row.settings.get(n) == v for row in e.rows)},
@@ -330,6 +339,7 @@ def _row(suite: Suite, at: Ours, r: Json) -> EffectRow:
         r["unit"], r["effect"], r["low"], r["high"], f"{of}n = {r['n']}, holds if {r['required']}",
         f"{r['verdict']}: {r['why']}" if open_ else r["verdict"],
         settings=dict(r["check"]["where"]), threshold=r["threshold"],
+        is_learned=not r["unlearned"],
     )  # fmt: skip
 
 

@@ -24,7 +24,9 @@ LABELS = {
     OTHERS: ("by others (filled: the effect counts)", "^", "none"),
     HERE: ("measured here, 95 % interval", "D", GREY),
 }
-"""Marker and fill in the legend, by kind of effect."""
+"""Label, marker and fill in the legend, by kind of effect."""
+UNLEARNED = ("measured here, not above the trivial baseline", "D", "none")
+"""The same for an effect of accuracies that support no conclusion."""
 
 
 def draw_forest(rows: Sequence[EffectRow]) -> Canvas:
@@ -69,33 +71,31 @@ def _drawn(lines: Sequence[tuple[str, Sequence[EffectRow]]], title: str, width: 
         canvas, (ax,) = make_canvas([PanelPlace("", "", "")], f"effect ({unit})", size=size)
         canvas.set_layout_engine("constrained", w_pad=SPARE_IN)
         ax.axvline(0, color=GREY, lw=0.8, zorder=1)
-        for kind, (label, marker, filling) in LABELS.items():
-            points = [
-                (at, row)
-                for at, (_, rows) in zip(places, lines, strict=True)
-                for row in rows
-                if row.kind == kind
-            ]
-            for at, row in points:
-                counts = kind == OTHERS and row.says
-                _draw(ax, at, row, marker=marker, mfc=GREY if counts else filling, label=label)
-                label = "_"
+        named = set()
+        for at, (_, rows) in zip(places, lines, strict=True):
+            for row in rows:
+                label, marker, filling = LABELS[row.kind] if row.is_learned else UNLEARNED
+                counts = row.kind == OTHERS and row.says
+                told = "_" if label in named else label
+                _draw(ax, at, row, marker=marker, mfc=GREY if counts else filling, label=told)
+                named.add(label)
         ax.set_yticks(places, names)
         ax.set_ylim(sum(heights), 0)
-        add_legend(canvas, [ax], title, order=[label for label, *_ in LABELS.values()])
+        add_legend(canvas, [ax], title, order=[look[0] for look in (*LABELS.values(), UNLEARNED)])
     return canvas
 
 
 def _draw(ax: Axes, at: float, row: EffectRow, **style: Any) -> None:
     """Draw an effect at its height, with its interval if it has one."""
-    low, high = (row.effect if end is None else end for end in (row.low, row.high))
+    has_interval = row.low is not None and row.high is not None
+    reach = [[row.effect - row.low], [row.high - row.effect]] if has_interval else None
     ax.errorbar(
-        row.effect, at, xerr=[[row.effect - low], [high - row.effect]], ls="", color=GREY, ms=4.5,
-        capsize=2, lw=1, mew=0.8, **style,
+        row.effect, at, xerr=reach, ls="", color=GREY, ms=4.5, capsize=2, lw=1, mew=0.8, **style,
     )  # fmt: skip
 
 
 def _name(row: EffectRow) -> str:
     """Return who measured an effect, on which data and metric, and what is compared, in lines."""
-    text = f"{row.who}, {row.short_data}, {row.metric}: {row.what}"
+    source = ", ".join(filter(None, [row.who, row.short_data, row.metric]))
+    text = f"{source}: {row.what}"
     return "\n".join(wrap(text, MOST_CHARACTERS, break_on_hyphens=False))

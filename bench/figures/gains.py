@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -31,6 +32,8 @@ from bench.suites.figure import DrawnCells, Figure
 from bench.suites.load import load_suite
 from bench.suites.shipped import shipped_suites
 
+DASHES = ("--", ":", "-.", (0, (6, 2, 1, 2, 1, 2)))  # of published effects
+
 
 @dataclass(frozen=True)
 class Gain:
@@ -51,7 +54,7 @@ class Gains(OfCells, draw="gains"):
     """Figure of leads over a baseline, against a setting or a metric of the baseline.
 
     Effects for the figure's question are drawn in panels with their settings: published effects as
-    dashed lines, those of other projects as open triangles.
+    dashed lines, those of other projects as open triangles, all with their metric.
     """
 
     @classmethod
@@ -162,13 +165,14 @@ def _draw_beside(x: str, rows: Sequence[EffectRow], ax: Axes) -> list[EffectRow]
     """Draw published effects and those of other projects; return the ones that are drawn."""
     published = [row for row in rows if row.kind == PUBLISHED]
     placed = [row for row in rows if row.kind == OTHERS and row.settings.get(x) is not None]
-    for row in published:
-        label = f"{PUBLISHED} ({row.data}): {row.number}"
-        ax.axhline(row.effect, color=GREY, lw=0.9, ls="--", zorder=1, label=label)
-    if placed:
+    for row, dashes in zip(published, cycle(DASHES), strict=False):
+        label = f"{PUBLISHED} ({row.data}, {row.metric}): {row.number}"
+        ax.axhline(row.effect, color=GREY, lw=0.9, ls=dashes, zorder=1, label=label)
+    for metric in dict.fromkeys(row.metric for row in placed):
+        of_metric = [row for row in placed if row.metric == metric]
         ax.plot(
-            [row.settings[x] for row in placed], [row.effect for row in placed], ls="", marker="^",
-            ms=5, mfc="none", color=GREY, label=BY_OTHERS, zorder=4,
+            [row.settings[x] for row in of_metric], [row.effect for row in of_metric], ls="",
+            marker="^", ms=5, mfc="none", color=GREY, label=f"{BY_OTHERS} ({metric})", zorder=4,
         )  # fmt: skip
     return [*published, *placed]
 

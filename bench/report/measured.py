@@ -256,8 +256,9 @@ def _notes(metric: str, found: Sequence[Found], rooms: Rooms, low: int) -> list[
     every = [cell for one in found for cell in one.cells]
     if rooms.are_missing(metric, every):
         return [NO_ROOM.format(raw_inputs(metric))]
-    what = "an interval" if any(len(one.values) >= LEAST_SEEDS for one in found) else "a worst seed"
-    note = f"{LOW_MARK} {low} of {len(found)} entries have {what} that reaches the trivial baseline"
+    has_intervals = any(len(one.values) >= LEAST_SEEDS for one in found)
+    what = "the lower end of the interval" if has_intervals else "the worst seed"
+    note = f"{LOW_MARK} {low} of {len(found)} entries: {what} is not above the trivial baseline"
     return [*room_lines(rooms.of(metric, every)), *([note] if low else [])]
 
 

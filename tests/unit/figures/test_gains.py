@@ -121,7 +121,9 @@ def test_along_a_setting_published_effects_and_others_stand_beside_gains() -> No
         for ax in panels.values()
     ]
     assert published == [[1.7, 4.8, 7.9], [4.1]]
-    (others,) = (line for line in panels["batch_size = 32"].lines if of(line) == "by others")
+    assert "published (cifar10, kNN accuracy): +4.8" in map(of, panels["batch_size = 32"].lines)
+    (others,) = (line for line in panels["batch_size = 32"].lines if "by others" in of(line))
+    assert of(others) == "by others (linear accuracy)"
     rows = seen_by_others(SUITE, "small-batch-cifar-stl10").effects
     effects = [e for e, answer in rows if answer and e.at.get("batch_size", 32) == 32]
     assert sorted(np.asarray(others.get_ydata())) == sorted(e.value for e in effects)

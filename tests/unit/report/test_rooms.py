@@ -70,7 +70,7 @@ def test_the_page_says_who_did_not_learn(workspace: Workspace, path: Path) -> No
     page = texts["roomy/tiny/index.md"]
     assert f"Checks that compare the following cells are not judged:\n\n- {told}\n" in page
     assert f"**cannot tell** ({told}; {ROOM})" in page
-    low = "\\* 1 of 4 entries have an interval that reaches the trivial baseline"
+    low = "\\* 1 of 4 entries: the lower end of the interval is not above the trivial baseline"
     assert f"{ROOM}\n\n{low}\n" in page
     assert f"<li>{told}</li>" in texts["roomy/tiny/index.html"]
 
