@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 from importlib import import_module
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from bench.errors import BenchError
@@ -95,10 +96,14 @@ def extra(module: str, what: str) -> Any:
 
 
 def visible_gpus() -> list[str]:
-    """Return the visible CUDA devices, as named in CUDA_VISIBLE_DEVICES."""
+    """Return the visible CUDA devices, as named in CUDA_VISIBLE_DEVICES.
+
+    As in CUDA, a device that does not exist (`-1`, `NoDevFiles`) hides itself and all that follow.
+    """
     chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
     if chosen is not None:
-        return [name.strip() for name in chosen.split(",") if name.strip()]
+        names = [name.strip() for name in chosen.split(",") if name.strip()]
+        return list(takewhile(lambda name: not name.startswith(("-", "NoDev")), names))
     if shutil.which("nvidia-smi") is None:
         return []
     command = ["nvidia-smi", "--query-gpu=index", "--format=csv,noheader"]

@@ -32,7 +32,7 @@ GIVEN = (
 """What a function may take beside its own parameters, by name."""
 BEGINNING = ("feature_dim", "tau", "generator")
 """Arguments that `begin`, which makes the state, may take besides the parameters."""
-BEGIN, UPDATE = HOOKS = ("begin", "update")
+BEGIN, UPDATE = "begin", "update"
 """Functions that a file may have besides its objective: one makes a state, one updates it."""
 METHOD, STEP, MAKE, AFTER = "Method", "step", "__init__", "after_step"
 """The class of a method, and its functions; `after_step` follows the optimiser's step."""

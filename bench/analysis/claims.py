@@ -32,7 +32,7 @@ from bench.analysis.room import Room, Rooms
 from bench.analysis.statistics import ERROR, LEVEL, How, Interval
 from bench.analysis.verdicts import ClaimVerdict, EvidenceKind, kind_of_evidence, worst
 from bench.cells.cell import Cell
-from bench.errors import PublishedError
+from bench.errors import PublishedError, SuiteError
 from bench.files.yaml_file import load_yaml
 from bench.papers.printed_checks import PrintedCheck, printed_check
 from bench.papers.reader import NOT_COVERED, Artifact, Claim, Paper
@@ -183,10 +183,13 @@ def judge_claims(
     measured = Measured(scale, cells, done, Rooms(of_scale.baselines, baselines), failed)
     rows: list[Judged] = []
     for name, checks in suite.claims.items():
-        judged = [
-            _judge(suite, check, paper.claim(name), measured, printed_check(suite.name, name, i))
-            for i, check in enumerate(checks)
-        ]
+        judged = []
+        for i, check in enumerate(checks):
+            printed = printed_check(suite.name, name, i)
+            try:
+                judged.append(_judge(suite, check, paper.claim(name), measured, printed))
+            except SuiteError as fault:
+                raise SuiteError(f"{suite.name}: claims.{name}.{i}: {fault}") from fault
         notes = tuple(suite.notes_on(name, scale))
         rows += [replace(row, notes=notes) for row in _corrected(judged)]
     if (why := of_scale.no_verdict) is None:

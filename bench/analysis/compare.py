@@ -24,6 +24,7 @@ from bench.results.fitness import Failed, failed_among
 from bench.results.reader import Done
 from bench.suites.baselines import baseline_cells
 from bench.suites.checks import Check
+from bench.suites.facts import typed
 from bench.suites.others import Counterpart
 from bench.suites.printed_effects import is_spoken_of, wanted_settings
 from bench.suites.protocol import Departure, departures, stated_settings
@@ -58,6 +59,11 @@ class Compared:
     room: Room | None = None  # of an accuracy, where baselines tell it
     gain: Interval | None = None  # over the row of the layout's baseline
     others: tuple[Counterpart, ...] = ()  # what other projects measured of it; no verdict reads it
+
+    @property
+    def printed(self) -> dict[str, Any]:
+        """The settings of the published row, with those of its artifact."""
+        return self.published.settings
 
     @property
     def tolerance(self) -> float:
@@ -282,7 +288,7 @@ def _layout_bases(
         if layout is None or layout.baseline is None:
             continue
         names = [*layout.rows, *([layout.columns] if layout.columns else [])]
-        points = [{k: rows[i].row.get(k) for k in names} for i in places]
+        points = [{k: rows[i].printed.get(k) for k in names} for i in places]
         for i, base in zip(places, gain_bases(points, layout.baseline), strict=True):
             bases[i] = None if base is None else places[base]
     return bases
@@ -293,7 +299,7 @@ def gain_bases(points: Sequence[dict[str, Any]], over: Any) -> list[int | None]:
 
     The index is None if the point has this value itself or if no such point exists.
     """
-    name = next((k for point in points for k, v in point.items() if v == over), None)
+    name = next((k for point in points for k, v in point.items() if typed(v) == typed(over)), None)
     if over is None or name is None:
         return [None] * len(points)
     keys = [tuple(v for k, v in point.items() if k != name) for point in points]

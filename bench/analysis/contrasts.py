@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from bench.analysis.statistics import Estimate, NumbersBySeed, Term, contrast, s
 from bench.cells.cell import Cell
 from bench.cells.groups import CellIndex, follows
 from bench.cells.learning_rate import SCALED
+from bench.errors import SuiteError
 from bench.suites.checks import Check, Effect
 
 Key = tuple[Any, ...]  # what tells a group from others: pairs of a setting and its value
@@ -216,9 +218,20 @@ def _group(
     estimate = _estimate([t for side in terms for t in side], noise, step, check.offset)
     if estimate is None:
         return None
-    means = [sum(t.weight * t.values.mean for t in side) for side in terms]
+    means = _means(terms, of_shared=estimate.how == "paired" or estimate.n == 1)
     theirs = means[1] if len(means) > 1 else 0.0
     return Group(sides, estimate, (theirs, 0.0 - means[0]), dict(key), check.place(effect))
+
+
+def _means(terms: list[list[Term]], *, of_shared: bool) -> list[float]:
+    """Return the weighted sum of means of each side, over all seeds or the shared ones."""
+    every = [t.values for side in terms for t in side]
+    seeds = set.intersection(*map(set, every)) if of_shared else set()
+
+    def mean(term: Term) -> float:
+        return fmean(term.values[seed] for seed in seeds) if seeds else term.values.mean
+
+    return [sum(t.weight * mean(t) for t in side) for side in terms]
 
 
 def _mean(
@@ -272,21 +285,46 @@ def _why_not_whole(metric: str, side: Sequence[Cell], metrics: Metrics) -> str |
 
 
 def _series(check: Check, cells: Sequence[Cell], metrics: Metrics, noise: Noise) -> TermsByPoint:
-    """Return the points of one side of a group by the value of the axis.
+    """Return the points of one side of a group by the value of the axis."""
+    series = TermsByPoint()
+    for at, by_seed in _points(check, cells).items():
+        term = series.setdefault(at, Term(1.0, NumbersBySeed(), noise.alike(by_seed[0])))
+        for cell in by_seed:
+            term.values[cell.seed] = check.number(metrics[cell.id])
+    return series
+
+
+def _points(check: Check, cells: Sequence[Cell]) -> dict[Any, list[Cell]]:
+    """Return the cells of one side of a group by the value of the axis.
 
     Raises:
-        ValueError: a point has two numbers of one seed.
+        SuiteError: a point has two cells of one seed.
     """
-    series = TermsByPoint()
+    points: dict[Any, list[Cell]] = {}
     for cell in cells:
-        at = cell.known[check.along] if check.along else None
-        term = series.setdefault(at, Term(1.0, NumbersBySeed(), noise.alike(cell)))
-        if cell.seed in term.values:
-            raise ValueError(
-                f"a group of cells has two cells with seed {cell.seed}; one of them is {cell.id}"
+        at = points.setdefault(cell.known[check.along] if check.along else None, [])
+        if (twin := next((other for other in at if other.seed == cell.seed), None)) is not None:
+            names = [n for n, value in cell.known.items() if twin.known.get(n) != value]
+            raise SuiteError(
+                f"one side has several cells with seed {cell.seed} at one point; they differ in "
+                f"{', '.join(names)}: choose cells with `where`, `than` or `both`"
             )
-        term.values[cell.seed] = check.number(metrics[cell.id])
-    return series
+        at.append(cell)
+    return points
+
+
+def check_effects(check: Check, cells: Sequence[Cell]) -> None:
+    """Check that effects can be computed once the cells are finished.
+
+    Args:
+        check: the check.
+        cells: all cells of a selection, finished or not.
+
+    Raises:
+        SuiteError: a point has two cells of one seed, or the values of an axis have no order.
+    """
+    for sides in groups_among(check, CellIndex(cells)).values():
+        check.effects([_points(check, side) for side in sides])
 
 
 def _by(term: Term, weight: float) -> Term:

@@ -230,7 +230,8 @@ def _judge(drift: Moved, groups: list[SeedGroup]) -> None:
         else move.p_value(steps[group.metric, group.experiment])
         for group, move in moves
     ]
-    limit, drift.tests = _limit(p_values), len(p_values)
+    tested = [p for (_, move), p in zip(moves, p_values, strict=True) if move is not None]
+    limit, drift.tests = _limit(tested), len(tested)
     for (group, move), p_value in zip(moves, p_values, strict=True):
         sides = group.compared
         here, there = (float(np.mean([*side.values()])) for side in sides)

@@ -10,9 +10,9 @@ The rule, for one effect e of a check, in points of percent:
 The noise is 1.96 times the standard deviation of a difference of two single trainings, which
 `bench/papers/noise.yaml` has by data set. Contrasts do not count, because their numbers differ, or
 may differ, in settings other than the compared one. Effects on data sets or with networks with
-which the paper does not test the claim do not count either. The result for a claim is *yes* or *no* if all counted
-effects agree, *mixed* if they disagree, and *nobody* if no effect counts. *Yes* becomes *in part*
-if the claim has a check without an effect that counts.
+which the paper does not test the claim do not count either. The result for a claim is *yes* or *no*
+if all counted effects agree, *mixed* if they disagree, and *nobody* if no effect counts. *Yes*
+becomes *in part* if the claim has a check without an effect that counts.
 """
 
 from collections.abc import Iterable, Sequence

@@ -86,6 +86,7 @@ def claims(
             )
         every = describe_claims(context.obj, paper=paper, scale=scale)
         records = [r for r in every if chosen.takes(r, r["overall"])]
+        fails = any(record["verdict"] == ClaimVerdict.FAILS for record in records)
         answer(records, lambda _: print_all_claims(records, chosen, context.obj), as_json)
     else:
         if paper is not None:
@@ -100,8 +101,9 @@ def claims(
             if chosen.takes(checks[0].record(), str(whole))
         ]
         records = [judged.record() for _, _, checks in shown for judged in checks]
+        fails = any(whole == ClaimVerdict.FAILS for _, whole, _ in shown)
         answer(records, lambda _: print_claims(evidence, shown, selection.command("show")), as_json)
-    if any(record["verdict"] == "fails" for record in records):
+    if fails:
         raise typer.Exit(1)
     asked_for_untested = verdict == ClaimVerdict.NOT_TESTED and records
     judged = any(r["effect"] is not None and r["judged"] for r in records)

@@ -373,6 +373,8 @@ def print_merge(record: Json) -> None:
             )
         if cell["arrays"]:
             print(f"  arrays that differ: {', '.join(map(ascii, cell['arrays']))}")
+        if cell["history"]:
+            print("  the histories differ")
     left = max(len(busy) - MOST_SHOWN, 0) + max(len(conflicts) - MOST_SHOWN, 0)
     if left:
         print(f"... and {counted(left, 'more cell')} (--json lists all)")

@@ -37,7 +37,7 @@ def report(
     scale: AtScale = None,
     every: Annotated[
         bool,
-        typer.Option("--all", help="Write pages of all suites and scales with results (default)."),
+        typer.Option("--all", help="Write pages of all suites with results (default)."),
     ] = False,
     to: Annotated[Path, typer.Option(help="Folder to write into.")] = Path("reports"),
     formats: Annotated[

@@ -44,6 +44,7 @@ SEEDS = re.compile(r"([0-9]{1,15})(?:-([0-9]{1,15}))?")  # one, or a range with 
 MOST_SEEDS = 100_000  # of a range
 _HAVING = ("plan", "run", "status")  # verbs with `--have`
 _COMPUTING = ("run", "resume", "verify")  # verbs that need `--trust`
+_SHARDED = ("plan", "run", "resume", "status")  # verbs with `--shard`
 Selected = dict[str, list[Scalar]]  # the values of settings
 Seen = TypeVar("Seen")
 
@@ -99,7 +100,11 @@ class Selection:
         done = [f"--have {shlex.quote(str(folder))}" for folder in have]
         if verb in _COMPUTING:
             done += trust_words(self.cells, self.path.parent)
-        return command_line(self.workspace, verb, self.words, *done)
+        words = self.words
+        if verb not in _SHARDED:
+            kept = tuple(w for w in self.narrowed if not w.startswith("--shard "))
+            words = replace(self, narrowed=kept).words
+        return command_line(self.workspace, verb, words, *done)
 
 
 def select(
@@ -211,7 +216,7 @@ def command_words(
 
 
 def _tell_other_scales(selection: Selection) -> None:
-    """Print which other scales have finished cells, if the default scale is incomplete."""
+    """Print which other scales have cells, if the default scale is incomplete."""
     if selection.store.kept(selection.cells) == len(selection.cells):
         return
     others = [name for name in selection.suite.scales if name != selection.scale]
@@ -221,7 +226,7 @@ def _tell_other_scales(selection: Selection) -> None:
     if scales:
         print(
             f"bench: {selection.suite.name} is shown at its default scale, {selection.scale}; "
-            f"finished cells exist at {scales}: choose a scale with --scale",
+            f"cells were started at {scales}: choose a scale with --scale",
             file=sys.stderr,
         )
 
@@ -253,17 +258,25 @@ def check_scale_known(scale: str | None, suites: Path) -> None:
 
 
 def check_scales(selection: Selection) -> None:
-    """Check the other scales of a suite, using one seed.
+    """Check the other scales of a suite, using one seed, and the checks of its claims.
 
     Raises:
-        BenchError: a scale is invalid, so reports of the suite would fail.
+        BenchError: a scale or a check is invalid, so reports of the suite would fail.
     """
+    from bench.analysis.contrasts import check_effects  # loads scipy
+
     suite, path = selection.suite, selection.path
     scales = [scale for scale in suite.scales if scale != selection.scale]
     if selection.narrowed or selection.changes:  # the scale itself was not looked at as a whole
         scales.append(selection.scale)
     for scale in scales:
         check_scale(suite, scale, _with_one_seed(suite, scale, path), selection.paper)
+    faults: list[BenchError] = []
+    for name, checks in suite.claims.items():
+        for i, check in enumerate(checks):
+            with collected(faults, f"{path}: claims.{name}.{i}: "):
+                check_effects(check, selection.cells)
+    raise_all(faults, SuiteError)
 
 
 def check_found(

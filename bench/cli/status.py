@@ -31,7 +31,7 @@ from bench.cli.selection import Selection, select, sharded
 from bench.cli.terminal import print_line
 from bench.cli.workspace import USUAL_RESULTS
 from bench.environment import slots
-from bench.errors import LaunchError
+from bench.errors import BenchError, LaunchError
 from bench.estimate.predict import predict
 from bench.launch.progress import Followed, Progress, duration, expected_of, standing_text
 from bench.launch.slurm.jobs import SlurmJob, ask, jobs_of, submitted_elsewhere
@@ -64,7 +64,9 @@ def status(
         context.obj, suite, scale=scale, where=where, seeds=seeds, have=have, changes=changes
     )
     (selection,) = sharded([selection], shard)
-    if watch and not as_json:
+    if watch and as_json:
+        raise BenchError("--watch prints for readers, so it cannot be combined with --json")
+    if watch:
         watch_status(selection)
     again = selection.command("run")
     answer(describe_status(selection), lambda record: print_status(record, again), as_json)
@@ -292,10 +294,10 @@ def _print_jobs(jobs: Sequence[Json]) -> None:
 
 def cancel(
     context: typer.Context, suite: SuiteName, scale: AtScale = None, where: Matching = None,
-    seeds: SeedList = None, as_json: AsJson = False,
+    seeds: SeedList = None, changes: Changes = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Stop the Slurm jobs and local processes that compute a suite's cells; keep checkpoints."""
-    selection = select(context.obj, suite, scale=scale, where=where, seeds=seeds)
+    selection = select(context.obj, suite, scale=scale, where=where, seeds=seeds, changes=changes)
     answer(stop(selection), under(selection.title, print_cancelled), as_json)
 
 

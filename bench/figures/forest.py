@@ -87,8 +87,9 @@ def _drawn(lines: Sequence[tuple[str, Sequence[EffectRow]]], title: str, width: 
 
 def _draw(ax: Axes, at: float, row: EffectRow, **style: Any) -> None:
     """Draw an effect at its height, with its interval if it has one."""
-    has_interval = row.low is not None and row.high is not None
-    reach = [[row.effect - row.low], [row.high - row.effect]] if has_interval else None
+    reach = None
+    if row.low is not None and row.high is not None:
+        reach = [[row.effect - row.low], [row.high - row.effect]]
     ax.errorbar(
         row.effect, at, xerr=reach, ls="", color=GREY, ms=4.5, capsize=2, lw=1, mew=0.8, **style,
     )  # fmt: skip

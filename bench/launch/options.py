@@ -44,6 +44,10 @@ class RunOptions:
             raise LaunchError("--profile can be used only with --executor slurm")
         if self.ranks is not None and self.executor != "slurm":
             raise LaunchError("--ranks can be used only with --executor slurm")
+        if self.jobs is not None and self.executor == "inline":
+            raise LaunchError(
+                "--jobs cannot be used with --executor inline, which runs in a single process"
+            )
         if self.pack is not None:
             if self.pack != "auto" and not (self.pack.isdecimal() and int(self.pack) > 0):
                 raise LaunchError(

@@ -10,6 +10,7 @@ from bench.analysis.claims import (
     artifact_places,
     claim_places,
     counts_by_evidence,
+    deciding,
     overall_verdict,
 )
 from bench.analysis.others import ClaimKey, SeenByOthers
@@ -224,14 +225,13 @@ def _measured(summary: Summary, artifact: str, *, prints: bool) -> tuple[str, bo
 
 def _claim(paper: Paper, place: Mention, summaries: Sequence[Summary]) -> dict[str, Any]:
     claim_summaries = [s for s in summaries if place.id in s.claims and s.suite in place.suites]
-    tested = [s for s in claim_summaries if s.claims[place.id] != ClaimVerdict.NOT_TESTED]
-    decisive = [s for s in claim_summaries if s.judged] or claim_summaries
-    verdicts = [(s.claims[place.id], s.published) for s in decisive]
-    verdict = overall_verdict(verdicts)
-    published = verdict in [v for v, is_published in verdicts if is_published]
-    deciding = [s for s in tested if s.claims[place.id] == verdict]
-    deciding.sort(key=lambda s: not s.published)
-    first = deciding[0] if deciding else None
+    tested = [s for s in claim_summaries if place.id in s.rows]
+    rows = deciding([s.rows[place.id] for s in tested])
+    decisive = [s for s in tested if s.rows[place.id] in rows]
+    verdict = overall_verdict([(s.claims[place.id], s.published) for s in decisive])
+    of_verdict = [s for s in decisive if s.claims[place.id] == verdict]
+    first = min(of_verdict, key=lambda s: not s.published, default=None)
+    published = first is not None and first.published
     return {
         "claim": paper.claim(place.id),
         "verdict": verdict,

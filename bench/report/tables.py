@@ -121,7 +121,7 @@ def _table(title: str, rows: Sequence[Compared], layout: Layout | None) -> Table
     notes = room_lines(list(dict.fromkeys(row.room for row in rows if row.room)))
     notes += gain_note(layout.baseline if layout else None)
     shown = [*names, column] if column else names
-    points = [{k: row.row.get(k) for k in shown} for row in rows]
+    points = [{k: row.printed.get(k) for k in shown} for row in rows]
     bases = gain_bases(points, layout.baseline if layout else None)
     entries = [
         entry(row, None if base is None else rows[base])
@@ -132,13 +132,15 @@ def _table(title: str, rows: Sequence[Compared], layout: Layout | None) -> Table
             [*_keys(row, names), measured] for row, measured in zip(rows, entries, strict=True)
         ]
         return Table(name, title, [*names, rows[0].what], lines, notes)
-    columns = list(dict.fromkeys(row.row.get(column) for row in rows))
+    columns = list(dict.fromkeys(row.printed.get(column) for row in rows))
     grid: dict[tuple[Any, ...], dict[Any, Entry]] = {}
     heads: dict[tuple[Any, ...], list[Entry]] = {}
     for row, measured in zip(rows, entries, strict=True):
-        key = tuple(row.row.get(k) for k in names)
+        key, at = tuple(row.printed.get(k) for k in names), row.printed.get(column)
+        while at in grid.get(key, ()):  # printed twice: on a line of its own
+            key = (*key, row.published.row)
         heads[key] = _keys(row, names)
-        grid.setdefault(key, {})[row.row.get(column)] = measured
+        grid.setdefault(key, {})[at] = measured
     lines = [
         [*heads[key], *(line.get(c, Entry("")) for c in columns)] for key, line in grid.items()
     ]
@@ -160,7 +162,7 @@ def gain_note(over: Any) -> list[str]:
 
 
 def _keys(row: Compared, names: Sequence[str]) -> list[Entry]:
-    return [setting_entry(row.row.get(name)) for name in names]
+    return [setting_entry(row.printed.get(name)) for name in names]
 
 
 def setting_entry(value: Any) -> Entry:

@@ -219,17 +219,26 @@ class CellFolder:
     ) -> None:
         """Write the result; the summary is written last and marks the cell as finished.
 
+        A finished cell goes without digests until its new result is whole, so that it stays
+        finished whenever this is interrupted.
+
         Args:
             metrics: finite numbers by name.
             arrays: arrays to store, by name.
             provenance: provenance of the result, see `provenance.py`.
         """
+        is_again = self.is_done
+        if is_again:
+            (self.path / DIGESTS).unlink(missing_ok=True)
         if arrays:
             write_whole(self.arrays_file, to_npz(arrays))
         write_whole(self.provenance_file, to_json(provenance))
         summary = to_json({"metrics": metrics})
-        write_digests(self.path, summary)
+        if not is_again:
+            write_digests(self.path, summary)
         write_whole(self.summary_file, summary)
+        if is_again:
+            write_digests(self.path, summary)
         sync_folder(self.path)
         self.remove_checkpoint()
 

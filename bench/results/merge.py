@@ -18,11 +18,12 @@ import numpy as np
 from bench.cells import CELLS
 from bench.errors import Diverged, StoreError
 from bench.files.atomic import copy_whole, read_json
+from bench.files.messages import warn
 from bench.files.regular import sha256_of_file
 from bench.record import Json
 from bench.results.attempts import Attempt
 from bench.results.digests import ENCODER, EVALUATIONS, TRAINED, check_files
-from bench.results.folder import CellFolder, diverged_in, finished_in
+from bench.results.folder import CellFolder, damage_of, discard, diverged_in, finished_in
 from bench.results.inspect import CheckEncoder, OtherCode, check, check_cell, files_of
 from bench.results.lease import heartbeats
 from bench.results.names import table_files
@@ -183,6 +184,9 @@ def _merge_one(there: CellFolder, store: Store, merged: Merged, copies: "list[_C
     """Copy a cell that is not here, all but its summary; compare one that is."""
     check_files(there.path)  # again, if anything changed since they were found sound
     folder = CellFolder(store.root / there.kind / there.name)
+    if folder.is_done and (why := damage_of(folder, whole=True)) is not None:
+        warn(f"{why}; the cell is taken from the other results")
+        discard(folder, lambda at: damage_of(at, whole=True) is not None)
     while not folder.is_done:
         attempt = folder.claim(None, Owner.me(), IMPORT, retry_before=math.inf)
         if attempt is not None:
@@ -222,10 +226,10 @@ def _finish(copies: "list[_Copy]", merged: Merged) -> None:
 def _compare(there: CellFolder, folder: CellFolder) -> Json | None:
     """Return how the numbers here and there differ; None if they are the same."""
     values = _differing(folder.metrics() or {}, there.metrics() or {})
-    arrays = _differing_arrays(folder, there)
-    if there.kind == TRAINED and not values and not arrays:
+    arrays, history = _differing_arrays(folder, there), _other_history(folder, there)
+    if there.kind == TRAINED and not values and not arrays and not history:
         values = _merge_evaluations(there, folder)
-    if not values and not arrays:
+    if not values and not arrays and not history:
         return None
     origin = _differing(flatten(folder.provenance()), flatten(there.provenance()))
     return {
@@ -233,6 +237,7 @@ def _compare(there: CellFolder, folder: CellFolder) -> Json | None:
         "experiment": there.kind,
         "metrics": values,
         "arrays": arrays,
+        "history": history,
         "origin": {k: v for k, v in origin.items() if k.split(".")[-1] not in NO_CAUSES},
     }
 
@@ -252,6 +257,12 @@ def _differing_arrays(here: CellFolder, there: CellFolder) -> list[str]:
     a, b = ({k: bits(v) for k, v in folder.arrays().items()} for folder in (here, there))
     weights = {sha256_of_file(folder.path / ENCODER) for folder in (here, there)}
     return [*_differing(a, b), *([ENCODER] if len(weights) > 1 else [])]
+
+
+def _other_history(here: CellFolder, there: CellFolder) -> bool:
+    """Whether both have a history, and the histories differ."""
+    first, second = (folder.history(finished=True) for folder in (here, there))
+    return bool(first and second) and first != second
 
 
 def _merge_evaluations(there: CellFolder, folder: CellFolder) -> Json:

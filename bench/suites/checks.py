@@ -17,6 +17,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
+from bench.errors import SuiteError
 from bench.papers.printed_checks import PrintedCheck
 from bench.papers.vocabulary import value_name
 from bench.record import Record
@@ -370,6 +371,8 @@ class Peak(Sized):
     def effects(self, axis: ValuesOfSides) -> list[Effect]:
         """Return the mean near the value minus the mean elsewhere."""
         values = _shared(axis, least=1)
+        if texts := [value for value in values if isinstance(value, str)]:
+            raise SuiteError(f"`near` needs numbers, but `over` has the value {texts[0]}")
         inside = [a for a in values if self.near[0] <= a <= self.near[1]]
         outside = [a for a in values if a not in inside]
         if not inside or not outside:
@@ -540,8 +543,20 @@ def _setting_words(name: str, value: Any) -> str:
 
 
 def _shared(axis: ValuesOfSides, least: int = LEAST_POINTS) -> list[Any]:
-    """Return the values that all sides have, in order; none if they are too few."""
-    values = sorted(a for a in axis[0] if all(a in other for other in axis[1:]))
+    """Return the values that all sides have, in order; none if they are too few.
+
+    Raises:
+        SuiteError: the values have no order.
+    """
+    shared = [a for a in axis[0] if all(a in other for other in axis[1:])]
+    kinds = {isinstance(value, str) for value in shared}
+    if len(kinds) > 1 or (None in shared and len(shared) > 1):
+        found = ", ".join(value_text(value) for value in shared)
+        raise SuiteError(
+            f"the cells of the check have the values {found} of `over`, which have no order; "
+            "choose cells with `where`"
+        )
+    values = sorted(shared)
     return values if len(values) >= least else []
 
 

@@ -303,10 +303,14 @@ def _kinds(suite: Suite) -> set[str]:
 
 
 def _check_artifact_rows(suite: Suite, paper: Paper, path: Path) -> None:
-    """What picks published rows, for a comparison or a figure, is a key of theirs and finds
-    some."""
+    """What picks or lays out published rows is a key of theirs, and what picks them finds some."""
     for comparison in suite.compare:
         values = paper.artifact(comparison.artifact).values
+        layout, keys = comparison.layout, sorted({k for v in values for k in v.settings})
+        for name in [*layout.rows, layout.columns] if layout and values else ():
+            if name not in (None, *keys):
+                at = comparison.key_path("layout")
+                raise SuiteError(f"{path}: {at}: found '{name}'. {choices(str(name), keys)}")
         if values and not any(is_spoken_of(value, comparison, ()) for value in values):
             raise SuiteError(
                 f"{path}: {comparison.key_path('rows')}: no published row of "

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.paths import REFERENCE, SUITES
 from tests.fakes.results import cells_of, finish
 from tests.fakes.suites import SUITE, changed
 from tests.fakes.workspace import Workspace
@@ -191,3 +192,13 @@ def test_a_check_without_cells_says_what_it_would_look_at(workspace: Workspace) 
         "    MI bound, change over K at EqCo, alpha 512: no seed has finished all cells\n"
         "    that one side of this check needs\n"
     )
+
+
+def test_a_check_that_does_not_decide_does_not_set_the_status(workspace: Workspace) -> None:
+    """Some bounds lie above the true value; that is shown, but contradicts no claim."""
+    roots = "--suites", str(SUITES), "--results", str(REFERENCE)
+    answer = workspace.call(*roots, "claims", "eqco-theorems", "--scale", "paper", "--json")
+    failing = [row for row in answer.json if row["verdict"] == "fails"]
+    assert failing
+    assert not any(row["counts"] for row in failing)
+    assert answer.status == 0

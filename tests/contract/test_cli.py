@@ -106,6 +106,9 @@ def test_status(done: Workspace) -> None:
     told = "small at scale tiny: 16 cells: 16 done\n"
     assert done.call("status", "small").out == told
     assert done.call("status", "small", "--watch").out == told
+    answer = done.call("status", "small", "--watch", "--json")
+    why = "--watch prints for readers, so it cannot be combined with --json"
+    assert (answer.status, answer.err) == (2, f"bench: {why}\n")
     nowhere = done.call("--results", "nowhere", "status", "small").out
     assert nowhere.endswith(
         " cells: 16 missing\n  nowhere: this results folder does not exist yet\n"

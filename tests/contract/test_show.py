@@ -222,8 +222,8 @@ def test_where_another_scale_has_cells_is_told(workspace: Workspace) -> None:
     path = workspace.root / "suites" / "small.yaml"
     finish(workspace.root / "results", cells_of(path, "long")[:3], number)
     note = (
-        "bench: small is shown at its default scale, tiny; finished "
-        "cells exist at long (3 of 16): choose a scale with --scale\n"
+        "bench: small is shown at its default scale, tiny; cells "
+        "were started at long (3 of 16): choose a scale with --scale\n"
     )
     for verb, status in {"show": 3, "status": 0, "plan": 0, "compare": 3, "claims": 3}.items():
         answer = workspace.call(verb, "small", "--json")
@@ -267,6 +267,10 @@ def test_a_long_end_is_cut_and_says_where_the_rest_is(workspace: Workspace) -> N
     assert ("bound 4 " in told, "bound 5 " in told) == (True, False)
     assert "`bench show small --scale tiny` prints 4 more tables\n" in told
     assert "bound 8 " in workspace.call("show", "small").out
+    tables = [TABLE | {"title": f"bound {i}"} for i in range(40)]
+    workspace.suite(changed(SUITE, {"tables": tables}))
+    told = workspace.call("run", "small", "--shard", "1/2").out
+    assert "`bench show small --scale tiny` prints " in told
 
 
 def test_lines_of_text_fit_80_columns_and_commands_stay_whole(workspace: Workspace) -> None:

@@ -12,6 +12,14 @@ def small(changes: dict[str, Any]) -> SuiteData:
     return changed(SUITE, changes)
 
 
+TWO_AT_A_POINT = {
+    "check": "equal", "metric": "mi_lower_bound", "where": {"loss": "eqco", "alpha": 512},
+    "than": {"loss": "infonce", "alpha": None, "K": 8}, "within": 1,
+}  # fmt: skip
+OVER_NULL = {"check": "flat", "metric": "mi_lower_bound", "over": "alpha", "within": 1}
+PEAK = {"check": "peak", "metric": "mi_lower_bound", "over": "loss", "near": [1, 2], "by": 1}
+
+
 HISTORY = {
     "name": "bound", "title": "Bound", "draw": "history", "x": "step", "y": "mi_lower_bound",
     "x_label": "step", "y_label": "bound",
@@ -48,6 +56,25 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
         "suites/small.yaml: claims.toy-mi-steady.0: found 'flatt', expected one of 'flat', "
         "'equal', 'below', 'ordered', 'peak', 'exceeds', 'gain-exceeds', 'gain-grows', 'change', "
         "'moves-less'.\n",
+    ),
+    "a layout of no published setting": (
+        small({"compare.0.layout.columns": "mi_treu"}),
+        "suites/small.yaml: compare.0.layout: found 'mi_treu'. Did you mean 'mi_true'? ",
+    ),
+    "a check of several cells at one point": (
+        small({"claims.toy-mi-steady.0": TWO_AT_A_POINT}),
+        "suites/small.yaml: claims.toy-mi-steady.0: one side has several cells with seed 0 at one "
+        "point; they differ in K: choose cells with `where`, `than` or `both`\n",
+    ),
+    "a check over values without an order": (
+        small({"claims.toy-mi-steady.0": OVER_NULL}),
+        "suites/small.yaml: claims.toy-mi-steady.0: the cells of the check have the values null, "
+        "512 of `over`, which have no order; choose cells with `where`\n",
+    ),
+    "a peak over texts": (
+        small({"claims.toy-mi-steady.0": PEAK}),
+        "suites/small.yaml: claims.toy-mi-steady.0: `near` needs numbers, but `over` has the value "
+        "eqco\n",
     ),
     "a published key renamed to no setting": (
         small({"renamed": {"width": "hiden_units"}}),
@@ -657,6 +684,12 @@ def test_a_file_is_no_folder(workspace: Workspace, option: str) -> None:
     (workspace.root / "file").touch()
     answer = workspace.call(option, "file", "suites")
     assert (answer.status, answer.err) == (2, f"bench: {option} file: this path is not a folder\n")
+
+
+def test_one_process_takes_no_number_of_processes(workspace: Workspace) -> None:
+    answer = workspace.call("run", "small", "--executor", "inline", "--jobs", "2")
+    why = "--jobs cannot be used with --executor inline, which runs in a single process"
+    assert (answer.status, answer.err) == (2, f"bench: {why}\n")
 
 
 def test_unknown_executor(workspace: Workspace) -> None:

@@ -1,7 +1,7 @@
 """Maps and memory banks train at the rates that are best in their searches, and by nothing else."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
@@ -31,12 +31,10 @@ def best_in(
     *,
     values: int = 3,
     metrics: Sequence[str] = KNN,
-    where: Mapping[str, Any] | None = None,
 ) -> dict[Any, tuple[Any, ...]]:
     """Return the searched settings with the best mean at each point of a search.
 
-    The mean is over the metrics, the seeds and the settings that are not named. Cells with other
-    settings than `where` are left out.
+    The mean is over the metrics, the seeds and the settings that are not named.
 
     Each searched setting has the same number of values.
     """
@@ -44,8 +42,6 @@ def best_in(
     results = Results(REFERENCE)
     for cell in cells_of(suite, scale):
         known = cell.known
-        if any(known[name] != value for name, value in (where or {}).items()):
-            continue
         kept = results.find(cell)
         assert kept is not None, f"{suite}: {cell.id} is not exported"
         tried = accuracies[tuple(known[name] for name in point)]

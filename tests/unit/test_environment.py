@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.environment import this_job
+from bench.environment import this_job, visible_gpus
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,17 @@ def test_a_process_knows_its_job(
     for name, value in variables.items():
         monkeypatch.setenv(f"SLURM_{name}", value)
     assert this_job() == job
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("0,2", ["0", "2"]), ("GPU-1a", ["GPU-1a"]), ("", []), ("-1", []), ("NoDevFiles", []),
+        ("0,-1,1", ["0"]),
+    ],
+)  # fmt: skip
+def test_a_device_that_does_not_exist_hides_those_behind_it(
+    monkeypatch: pytest.MonkeyPatch, text: str, names: list[str]
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", text)
+    assert visible_gpus() == names

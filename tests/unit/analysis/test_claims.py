@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from bench.analysis import claims
 from bench.analysis.claims import Judged, JudgedScale, claim_row, judge_claims, whole_verdict
-from bench.analysis.measured import number_at
+from bench.analysis.measured import Spread, number_at
 from bench.analysis.verdicts import ClaimVerdict, worst
 from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
@@ -645,3 +645,22 @@ def test_a_seed_counts_once() -> None:
     done = [(cell, Finished({"m": 1.0}, {})) for cell in cells]
     with pytest.raises(ValueError, match=r"^a group of cells has two cells with seed 0; "):
         judge_claims(suite, "paper", cells + cells, done, load_paper("eqco"))
+
+
+def test_the_sides_of_a_paired_effect_are_means_over_the_seeds_of_the_effect(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first side lacks seed 3, which would move the mean of the second."""
+    paired = Spread(experiment="gaussian-mi", scale="paper", metrics=["m"], how="paired", why="x")
+    monkeypatch.setattr("bench.analysis.measured.spread_of", lambda *_: paired)
+    sides = {"where": EQCO | {"mi_true": 8}, "than": INFONCE | {"mi_true": 8}}
+    judged = judge(
+        {"check": "moves-less", "over": "K", "direction": "rising", "by": 0.0} | sides,
+        lambda c: c.K / 64 * (1 + (c.loss == "infonce") + c.seed + 97 * (c.seed == 3)),
+        seeds=4,
+        keep=lambda c: (c.loss, c.seed) != ("eqco", 3),
+    )
+    assert judged.effect is not None
+    assert judged.sides is not None
+    assert judged.effect.n == 3
+    assert judged.effect.mean == pytest.approx(judged.sides[0] - judged.sides[1])

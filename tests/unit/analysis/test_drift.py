@@ -118,6 +118,16 @@ def test_means_are_over_the_seeds_that_both_have(tmp_path: Path, cells: list[Cel
         assert group["difference"] == pytest.approx(1.0)
 
 
+def test_groups_of_one_seed_are_not_tested(tmp_path: Path, cells: list[Cell]) -> None:
+    """They do not count among the tests for which the others are corrected."""
+    finish(tmp_path / "a", cells, lambda c: {METRIC: noise(c, 0)})
+    whole = cells[0].but_seed
+    few = [c for c in cells if c.but_seed == whole or c.seed == 0]
+    finish(tmp_path / "b", few, lambda c: {METRIC: 9.0 + noise(c, 0)})
+    found = moved(Results(tmp_path / "a"), Results(tmp_path / "b"))
+    assert (found.tests, found.beyond_noise) == (1, 1)
+
+
 def test_the_interval_of_seeds_that_agree_is_that_of_their_verdict(
     tmp_path: Path, cells: list[Cell]
 ) -> None:

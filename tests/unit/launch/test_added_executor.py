@@ -106,6 +106,7 @@ def test_status_and_cancel_say_that_its_jobs_are_not_known(
     for verb in ("status", "cancel"):
         assert workspace.call(verb, "small").out.count(line) == 1
         assert workspace.call(verb, "small", "--json").json["unknown_jobs"] == {"pier": logs}
+    assert workspace.call("cancel", "small", "--set", "steps=200").out.count(line) == 0
     other = workspace.call("run", "small", "--executor", "inline", "--where", "K=8")
     assert other.status == 0
     assert line not in workspace.call("status", "small", "--where", "K=8").out

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -277,3 +278,27 @@ def test_a_file_of_another_kind_is_one_line_and_the_cell_missing(
         assert gone or err.startswith(f"bench: warning: {path}: ")
     assert states(store, cells) == ["missing", "done"]
     assert [cell for cell, _ in Results(tmp_path).finished(cells)] == cells[1:]
+
+
+@pytest.mark.parametrize("name", ["arrays.npz", "provenance.json", "summary.json", "digests.json"])
+def test_a_finished_cell_that_is_finished_again_is_whole_at_each_kill(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (cell,) = make_cells(1)
+    folder = fill(Store(tmp_path), cell, 0.5)
+
+    def killed(path: Path, content: bytes) -> None:
+        if path.name == name:
+            raise KeyboardInterrupt
+        write_whole(path, content)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("bench.results.folder.write_whole", killed)
+        patch.setattr("bench.results.digests.write_whole", killed)
+        with pytest.raises(KeyboardInterrupt):
+            folder.finish({"gradient_norm": 0.25}, {"a": np.array([3.0])}, folder.provenance())
+    assert damage_of(folder, whole=True) is None
+    value = 0.25 if name == "digests.json" else 0.5
+    assert folder.metrics() == {"gradient_norm": value}
+    folder.finish({"gradient_norm": 0.25}, {"a": np.array([3.0])}, folder.provenance())
+    assert check_files(folder.path)

@@ -161,14 +161,40 @@ def test_other_numbers_are_a_conflict_and_stay(tmp_path: Path) -> None:
             "id": cells[0].id,
             "metrics": {"gradient_norm": [0.5, 0.5 + 2**-53]},
             "arrays": [],
+            "history": True,
             "origin": {"code.commit": ["abc", "def"], "packages.torch": ["2.6.0", None]},
         },
-        own | {"id": cells[1].id, "metrics": {}, "arrays": ["a"], "origin": {}},
+        own | {"id": cells[1].id, "metrics": {}, "arrays": ["a"], "history": False, "origin": {}},
     ]
     found = sorted(merged.conflicts, key=lambda conflict: not conflict["metrics"])
     assert (merged.added, merged.same, found) == (1, 0, expected)
     after = results(here.root)
     assert {name: after[name] for name in before} == before
+
+
+def test_a_damaged_cell_here_is_replaced(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here, there, cells = Store(tmp_path / "here"), Store(tmp_path / "there"), make_cells(2)
+    for store in (here, there):
+        for cell in cells:
+            fill(store, cell)
+    folder = here.folder(cells[0])
+    folder.summary_file.write_bytes(b"{}")
+    assert take(there, here) == Merged(added=1, same=1)
+    assert "; the cell is taken from the other results" in capsys.readouterr().err
+    assert results(here.root) == results(there.root)
+
+
+def test_another_history_beside_the_same_numbers_is_a_conflict(tmp_path: Path) -> None:
+    here, there, (cell,) = Store(tmp_path / "here"), Store(tmp_path / "there"), make_cells(1)
+    for store in (here, there):
+        fill(store, cell)
+    folder = there.folder(cell)
+    folder.history_file.write_text(folder.history_file.read_text().replace("0.5", "0.25"))
+    write_digests(folder.path, folder.summary_file.read_bytes())
+    (conflict,) = take(there, here).conflicts
+    assert (conflict["metrics"], conflict["arrays"], conflict["history"]) == ({}, [], True)
 
 
 def test_other_weights_beside_the_same_numbers_are_a_conflict(tmp_path: Path) -> None:
@@ -182,7 +208,7 @@ def test_other_weights_beside_the_same_numbers_are_a_conflict(tmp_path: Path) ->
     (conflict,) = take(there, here, encoders=True).conflicts
     assert conflict == {
         "id": cell.training_id, "experiment": "trained", "metrics": {}, "arrays": ["encoder.pt"],
-        "origin": {},
+        "history": False, "origin": {},
     }  # fmt: skip
     assert results(here.root) == before
 
