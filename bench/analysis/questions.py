@@ -114,13 +114,15 @@ class Findings:
     def leading(self) -> list[EffectRow]:
         """First effect measured here, a published effect, and counted effects of other projects.
 
-        Only claims that answer the question are used.
+        Only claims that answer the question are used. The published effect is the one closest to
+        the measured one in comparison and metric.
         """
         own = {f"{self.question.paper}/{claim}" for claim in self.question.claims}
         rows = [row for row in self.rows if row.claim in own]
         here = [row for row in rows if row.kind == HERE][:1]
+        published = [row for row in rows if row.kind == PUBLISHED]
         return [
-            *[row for row in rows if row.kind == PUBLISHED][:1],
+            *sorted(published, key=lambda row: _distance(row, here))[:1],
             *(r for r in rows if r.kind == OTHERS and r.says),
             *here,
         ]

@@ -77,10 +77,10 @@ def test_where_and_seeds_choose(workspace: Workspace) -> None:
 @pytest.mark.parametrize(
     ("where", "count"),
     [
-        ({"view_strength": [1.0]}, 90),  # the default
+        ({"view_strength": [1.0]}, 170),  # the default
         ({"view_strength": [0.3]}, 10),
-        ({"view_strength": [None]}, 90),  # the suite does not give it
-        ({"projector_layers": [2], "batch_size": [256]}, 40),  # of the preset
+        ({"view_strength": [None]}, 170),  # the suite does not give it
+        ({"projector_layers": [2], "batch_size": [256]}, 80),  # of the preset
     ],
 )
 def test_where_knows_the_values_of_presets_and_defaults(
