@@ -84,8 +84,8 @@ def test_one_command_says_what_is_known_of_dcl_at_small_batch(workspace: Workspa
     assert uncounted == (
         "In other projects, 12 effects of DCL - InfoNCE (-4.2 to +2.0 points) do not count, "
         "because the compared runs also differ in other settings. In other projects, 3 effects of "
-        "change over epochs (+3.4 to +5.2 points) do not count, because the paper does not use "
-        "their data set."
+        "change over epochs (+3.4 to +5.2 points) do not count, because the paper tests the "
+        "claim on other data sets."
     )
     assert (6.3, "cifar10", "yes") in {(e["effect"], e["data"], e["says"]) for e in rows["others"]}
     assert all(e["links"] for e in rows["others"])
