@@ -178,6 +178,9 @@ def judge_claims(
         baselines: the finished baselines of the scale. If the scale's baselines are unfinished,
             checks on accuracies are not judged.
         failed: the failed cells.
+
+    Raises:
+        SuiteError: no effect can be computed of a check.
     """
     of_scale = suite.scales[scale]
     measured = Measured(scale, cells, done, Rooms(of_scale.baselines, baselines), failed)

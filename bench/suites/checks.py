@@ -369,7 +369,11 @@ class Peak(Sized):
     than: Where | None = None
 
     def effects(self, axis: ValuesOfSides) -> list[Effect]:
-        """Return the mean near the value minus the mean elsewhere."""
+        """Return the mean near the value minus the mean elsewhere.
+
+        Raises:
+            SuiteError: a value of the axis is no number.
+        """
         values = _shared(axis, least=1)
         if texts := [value for value in values if isinstance(value, str)]:
             raise SuiteError(f"`near` needs numbers, but `over` has the value {texts[0]}")
