@@ -26,6 +26,8 @@ SIMCO = MUON | {"method": "simco"}
          "DCL gains {+} at temperature 0.03"),
         ("map-dcl", "cifar", DCL | {"tau": 0.07, "loss": "dcl"}, {"loss": "infonce"},
          "temperature 0.03 and {+} at 0.07"),
+        ("map-dcl", "cifar", DCL | {"optimizer": "muon", "tau": 0.03, "loss": "infonce"},
+         {"loss": "dcl"}, "loses {} at temperature 0.03 and batch size 32"),
         ("map-negatives", "cifar", QUEUE | {"optimizer": "sgd", "K": 4096}, {"K": 16},
          "MoCo v2 (batch size 128) changes by {+} with SGD"),
         ("map-negatives", "cifar", QUEUE | {"optimizer": "muon", "K": 4096}, {"K": 16},
