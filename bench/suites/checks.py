@@ -553,15 +553,12 @@ def _shared(axis: ValuesOfSides, least: int = LEAST_POINTS) -> list[Any]:
         SuiteError: the values have no order.
     """
     shared = [a for a in axis[0] if all(a in other for other in axis[1:])]
-    kinds = {isinstance(value, str) for value in shared}
-    if len(kinds) > 1 or (None in shared and len(shared) > 1):
-        found = ", ".join(value_text(value) for value in shared)
-        raise SuiteError(
-            f"the cells of the check have the values {found} of `over`, which have no order; "
-            "choose cells with `where`"
-        )
-    values = sorted(shared)
-    return values if len(values) >= least else []
+    try:
+        return sorted(shared) if len(shared) >= least else []
+    except TypeError as fault:
+        found = ", ".join(map(value_text, shared))
+        why = f"the cells of the check have the values {found} of `over`, which have no order"
+        raise SuiteError(f"{why}; choose cells with `where`") from fault
 
 
 def _sign(direction: Direction) -> float:

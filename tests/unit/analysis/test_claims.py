@@ -14,6 +14,7 @@ from bench.analysis.measured import Spread, number_at
 from bench.analysis.verdicts import ClaimVerdict, worst
 from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
+from bench.errors import SuiteError
 from bench.papers.printed_checks import PrintedCheck
 from bench.papers.reader import load_paper
 from bench.results.reader import Finished
@@ -643,7 +644,7 @@ def test_a_seed_counts_once() -> None:
         {"check": "exceeds", "metric": "m"} | {"where": EQCO, "than": INFONCE}, 2
     )
     done = [(cell, Finished({"m": 1.0}, {})) for cell in cells]
-    with pytest.raises(ValueError, match=r"^a group of cells has two cells with seed 0; "):
+    with pytest.raises(SuiteError, match=r"one side has several cells with seed 0 at one point; "):
         judge_claims(suite, "paper", cells + cells, done, load_paper("eqco"))
 
 

@@ -16,7 +16,7 @@ SHOWN = "\\x1b[41m[/b]\\nx"
 
 def merged() -> None:
     conflict = {
-        "id": "0", "experiment": "spirals", "metrics": {}, "arrays": [HOSTILE],
+        "id": "0", "experiment": "spirals", "metrics": {}, "arrays": [HOSTILE], "history": True,
         "origin": {HOSTILE: ["a", HOSTILE]},
     }  # fmt: skip
     left_out = [{"why": HOSTILE}]
