@@ -287,10 +287,9 @@ def _why_not_whole(metric: str, side: Sequence[Cell], metrics: Metrics) -> str |
 def _series(check: Check, cells: Sequence[Cell], metrics: Metrics, noise: Noise) -> TermsByPoint:
     """Return the points of one side of a group by the value of the axis."""
     series = TermsByPoint()
-    for at, by_seed in _points(check, cells).items():
-        term = series.setdefault(at, Term(1.0, NumbersBySeed(), noise.alike(by_seed[0])))
-        for cell in by_seed:
-            term.values[cell.seed] = check.number(metrics[cell.id])
+    for at, of_point in _points(check, cells).items():
+        numbers = NumbersBySeed((c.seed, check.number(metrics[c.id])) for c in of_point)
+        series[at] = Term(1.0, numbers, noise.alike(of_point[0]))
     return series
 
 

@@ -225,19 +225,20 @@ def _finish(copies: "list[_Copy]", merged: Merged) -> None:
 
 def _compare(there: CellFolder, folder: CellFolder) -> Json | None:
     """Return how the numbers here and there differ; None if they are the same."""
-    values = _differing(folder.metrics() or {}, there.metrics() or {})
-    arrays, history = _differing_arrays(folder, there), _other_history(folder, there)
-    if there.kind == TRAINED and not values and not arrays and not history:
-        values = _merge_evaluations(there, folder)
-    if not values and not arrays and not history:
+    parts: Json = {
+        "metrics": _differing(folder.metrics() or {}, there.metrics() or {}),
+        "arrays": _differing_arrays(folder, there),
+        "history": _other_history(folder, there),
+    }
+    if there.kind == TRAINED and not any(parts.values()):
+        parts["metrics"] = _merge_evaluations(there, folder)
+    if not any(parts.values()):
         return None
     origin = _differing(flatten(folder.provenance()), flatten(there.provenance()))
     return {
         "id": there.name,
         "experiment": there.kind,
-        "metrics": values,
-        "arrays": arrays,
-        "history": history,
+        **parts,
         "origin": {k: v for k, v in origin.items() if k.split(".")[-1] not in NO_CAUSES},
     }
 

@@ -375,8 +375,8 @@ class Peak(Sized):
             SuiteError: a value of the axis is no number.
         """
         values = _shared(axis, least=1)
-        if texts := [value for value in values if isinstance(value, str)]:
-            raise SuiteError(f"`near` needs numbers, but `over` has the value {texts[0]}")
+        if odd := [value for value in values if value is None or isinstance(value, str)]:
+            raise SuiteError(f"`near` needs numbers, but `over` has the value {value_text(odd[0])}")
         inside = [a for a in values if self.near[0] <= a <= self.near[1]]
         outside = [a for a in values if a not in inside]
         if not inside or not outside:

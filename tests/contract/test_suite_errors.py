@@ -76,6 +76,11 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
         "suites/small.yaml: claims.toy-mi-steady.0: `near` needs numbers, but `over` has the value "
         "eqco\n",
     ),
+    "a peak over null": (
+        small({"claims.toy-mi-steady.0": PEAK | {"over": "alpha", "where": {"loss": "infonce"}}}),
+        "suites/small.yaml: claims.toy-mi-steady.0: `near` needs numbers, but `over` has the value "
+        "null\n",
+    ),
     "a published key renamed to no setting": (
         small({"renamed": {"width": "hiden_units"}}),
         "suites/small.yaml: renamed.width: found 'hiden_units'. Did you mean 'hidden_units'? "
@@ -684,6 +689,13 @@ def test_a_file_is_no_folder(workspace: Workspace, option: str) -> None:
     (workspace.root / "file").touch()
     answer = workspace.call(option, "file", "suites")
     assert (answer.status, answer.err) == (2, f"bench: {option} file: this path is not a folder\n")
+
+
+def test_values_that_are_set_are_no_mistake_of_a_check(workspace: Workspace) -> None:
+    """Such cells belong to no suite, and no check judges them."""
+    workspace.suite(small({"grid.K": [8], "claims.toy-mi-steady.0": TWO_AT_A_POINT}))
+    assert workspace.call("plan", "small").status == 0
+    assert workspace.call("plan", "small", "--set", "K=8,16").status == 0
 
 
 def test_one_process_takes_no_number_of_processes(workspace: Workspace) -> None:

@@ -7,7 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import bench
 from bench.analysis.evidence import gather
+from bench.analysis.verdicts import ClaimVerdict
 from bench.cli.exchange import read_by_figures
 from bench.cli.selection import select
 from bench.cli.workspace import Workspace
@@ -72,3 +74,16 @@ def test_an_answers_number_is_in_its_statistics() -> None:
     assert len(answers) >= 8
     for number, statistics in answers:
         assert f": {number} " in statistics or f"= {number} " in statistics, number
+
+
+@pytest.mark.slow
+def test_the_start_page_decides_each_claim_as_the_command_does() -> None:
+    decided = bench.claims(results=REFERENCE, suites=ROOT / "suites")
+    told = decided.drop_duplicates(["paper", "claim"]).set_index(["paper", "claim"])["overall"]
+    verdicts = "|".join(ClaimVerdict)
+    shown: dict[tuple[str, str], str] = {}
+    for line in (ROOT / "reports" / "reference" / "index.md").read_text().splitlines():
+        if (paper := re.match(r"- \[([a-z-]+)\]\(#\1\) ", line)) is not None:
+            marks = re.findall(rf'"([a-z0-9-]+): ({verdicts})[,.]', line)
+            shown |= {(paper[1], claim): verdict for claim, verdict in marks}
+    assert shown == told.to_dict()
