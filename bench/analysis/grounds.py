@@ -130,4 +130,5 @@ def _family(check: Check, where: Where, side: Sequence[Cell], measured: Measured
     first, *others = [cell.known for cell in side]
     shared = [n for n in first if all(other.get(n) == first[n] for other in others)]
     settings = where | {n: first[n] for n in without_followers(points) if n in shared}
-    return f"cells with {value_text(settings)}" if settings else "the trained cells"
+    told = dict(sorted(settings.items()))  # one name, whichever check names the cells
+    return f"cells with {value_text(told)}" if told else "the trained cells"

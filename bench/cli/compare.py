@@ -233,8 +233,8 @@ def _print_why_not(evidence: Evidence, selection: Selection) -> None:
 def print_drift(record: Json) -> None:
     """Print the cells that differ between two results, groups beyond noise first."""
     print(
-        f"{record['same']} cells are identical to the bit, {len(record['moved'])} differ, "
-        f"{record['only_here']} are only in the first folder, "
+        f"cells: {record['same']} identical to the bit, {len(record['moved'])} different, "
+        f"{record['only_here']} only in the first folder, "
         f"{record['only_there']} only in the second"
     )
     _print_causes(record["moved"])

@@ -33,6 +33,7 @@ from bench.suites.load import load_suite
 from bench.suites.shipped import shipped_suites
 
 DASHES = ("--", ":", "-.", (0, (6, 2, 1, 2, 1, 2)))  # of published effects
+TRIANGLES = "^v<>"  # of effects of other projects, one for each metric
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Gains(OfCells, draw="gains"):
     """Figure of leads over a baseline, against a setting or a metric of the baseline.
 
     Effects for the figure's question are drawn in panels with their settings: published effects as
-    dashed lines, those of other projects as open triangles, all with their metric.
+    dashed lines, those of other projects as open triangles, one shape for each metric.
     """
 
     @classmethod
@@ -103,11 +104,13 @@ class Gains(OfCells, draw="gains"):
         )
         looks = styles(ordered(gain.line for gain in found))
         beside = _beside(figure.question) if figure.question else []
+        metrics = dict.fromkeys(row.metric for row in beside if row.kind == OTHERS)
+        shapes = dict(zip(metrics, cycle(TRIANGLES), strict=False))
         drawn: list[EffectRow] = []
         for panel, ax in zip(panels, axes, strict=True):
             _draw_gains(figure, [gain for gain in found if gain.panel == panel], looks, ax)
             here = [row for row in beside if _is_of(row, figure, panel)]
-            drawn += _draw_beside(figure.x, here, ax)
+            drawn += _draw_beside(figure.x, here, shapes, ax)
         baseline = "" if found[0].is_at_setting else ", mean of the baseline"
         n = seeds_text(gain.gain.n for gain in found)
         whose = [(row.data, row.who) for row in drawn if row.kind == OTHERS]
@@ -161,7 +164,9 @@ def _is_of(row: EffectRow, figure: Figure, panel: Any) -> bool:
     return not names or label_of(names, row.settings) == panel
 
 
-def _draw_beside(x: str, rows: Sequence[EffectRow], ax: Axes) -> list[EffectRow]:
+def _draw_beside(
+    x: str, rows: Sequence[EffectRow], shapes: dict[str, str], ax: Axes
+) -> list[EffectRow]:
     """Draw published effects and those of other projects; return the ones that are drawn."""
     published = [row for row in rows if row.kind == PUBLISHED]
     placed = [row for row in rows if row.kind == OTHERS and row.settings.get(x) is not None]
@@ -172,7 +177,8 @@ def _draw_beside(x: str, rows: Sequence[EffectRow], ax: Axes) -> list[EffectRow]
         of_metric = [row for row in placed if row.metric == metric]
         ax.plot(
             [row.settings[x] for row in of_metric], [row.effect for row in of_metric], ls="",
-            marker="^", ms=5, mfc="none", color=GREY, label=f"{BY_OTHERS} ({metric})", zorder=4,
+            marker=shapes[metric], ms=5, mfc="none", color=GREY, zorder=4,
+            label=f"{BY_OTHERS} ({metric})",
         )  # fmt: skip
     return [*published, *placed]
 

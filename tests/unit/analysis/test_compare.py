@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from scipy.stats import ttest_ind
 
-from bench.analysis.compare import Compared, compare, needed_by_printed
+from bench.analysis.compare import Compared, compare, gain_bases, needed_by_printed
 from bench.analysis.statistics import t_interval
 from bench.errors import SuiteError
 from bench.papers.reader import load_paper
@@ -194,6 +194,13 @@ def test_each_reading_has_a_base_of_its_own() -> None:
     )
     found = {row.reading_settings["method"]: row.measured for row in rows}
     assert {k: m and m.mean for k, m in found.items()} == {k: 9 * v for k, v in level.items()}
+
+
+def test_a_switch_is_no_number_where_gains_look_for_their_baseline() -> None:
+    points = [{"layers": 1, "symmetric": at, "epochs": 5} for at in (True, False)]
+    assert gain_bases(points, True) == [None, 0]
+    points = [{"symmetric": True, "layers": at} for at in (1, 2)]
+    assert gain_bases(points, 1) == [None, 0]
 
 
 def test_a_gain_needs_both_cells() -> None:

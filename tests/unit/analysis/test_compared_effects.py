@@ -326,7 +326,7 @@ def rooms_of(suite: Any, cells: Any, levels: dict[str, float]) -> Rooms:
         ({"raw": 40.0, "untrained": 30.0, "labels": 80.0}, None),
         (
             {"raw": 40.0, "untrained": 60.5, "labels": 80.0},
-            "cells with dataset = cifar10, batch_size = 32, loss = infonce are not detectably "
+            "cells with batch_size = 32, dataset = cifar10, loss = infonce are not detectably "
             "above baseline: kNN accuracy 60.0, untrained network 60.5",
         ),
         (

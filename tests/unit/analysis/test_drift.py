@@ -228,14 +228,14 @@ def test_the_verb(workspace: Workspace) -> None:
     same = workspace.call("compare", "small", "--with", "old", "--json")
     assert (same.status, same.json["same"]) == (0, 16)
     told = (
-        "16 cells are identical to the bit, 0 differ, 0 are only in the first folder, "
+        "cells: 16 identical to the bit, 0 different, 0 only in the first folder, "
         "0 only in the second\n"
     )
     assert workspace.call("compare", "results", "tables").out == told
     finish(root / "old", cells, lambda c: {METRIC: 3 + noise(c, 1)})
     far = workspace.call("compare", "small", "--with", "old")
     assert far.status == 1
-    assert "0 cells are identical to the bit, 16 differ" in far.out
+    assert "cells: 0 identical to the bit, 16 different, " in far.out
     assert "8 of 8 differences between means are significant" in far.out
     assert "16 cells with different results although code, packages and machine match: " in far.out
     for cell in cells[1:]:

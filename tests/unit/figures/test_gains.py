@@ -128,6 +128,11 @@ def test_along_a_setting_published_effects_and_others_stand_beside_gains() -> No
     effects = [e for e, answer in rows if answer and e.at.get("batch_size", 32) == 32]
     assert sorted(np.asarray(others.get_ydata())) == sorted(e.value for e in effects)
     assert set(np.asarray(others.get_xdata())) == {e.rows[0].settings["tau"] for e in effects}
+    shapes = {of(line): line.get_marker() for ax in panels.values() for line in ax.lines}
+    assert {name: shape for name, shape in shapes.items() if "by others" in name} == {
+        "by others (linear accuracy)": "^",
+        "by others (kNN accuracy)": "v",
+    }
 
 
 def of(line: Line2D) -> str:

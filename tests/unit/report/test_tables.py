@@ -110,6 +110,16 @@ def test_gains_are_over_the_named_row_at_the_same_place() -> None:
     assert table.rows[6][6].text == "[6.0, +0.6] -"
 
 
+def test_two_values_at_one_place_of_a_layout_stand_on_lines_of_their_own() -> None:
+    layout = Layout(rows=["K"], columns="mi_true")  # without the loss
+    rows = compared("eqco-table-9", "quick", lambda c: {"mi_lower_bound": printed_value(c)}, 2)
+    (table,) = make_tables(rows, {"table-9": layout})
+    shown = [entry.text for row in table.rows for entry in row[1:] if entry.text]
+    assert len(shown) == 40
+    of_64 = [row[1].text for row in table.rows if row[0].text == "64" and row[1].text]
+    assert of_64 == ["1.70 ± 0.00 [1.7] =", "1.90 ± 0.00 [1.9] ="]  # of InfoNCE, of EqCo
+
+
 def test_an_entry_says_where_its_numbers_come_from() -> None:
     place = table_9().rows[0][2]
     assert len(place.cells) == 2
