@@ -86,6 +86,15 @@ def test_dcls_map_on_cifar10_has_the_rates_of_its_search() -> None:
         assert (cell.known["base_lr"],) == best[point], cell.settings
 
 
+def test_the_map_over_temperature_on_cifar10_has_the_rates_of_its_search() -> None:
+    best = best_in("search-map-temperature", POINT, ["base_lr"], "cifar", metrics=("knn_top1",))
+    cells = cells_of("map-temperature", "cifar")
+    assert len(cells) == 100
+    for cell in cells:
+        point = tuple(cell.known[name] for name in POINT)
+        assert (cell.known["base_lr"],) == best[point], cell.settings
+
+
 @pytest.mark.parametrize(("scale", "count"), [("cifar", 60), ("cifar100", 20)])
 def test_dual_temperatures_map_on_photographs_has_the_rates_of_its_search(
     scale: str, count: int
