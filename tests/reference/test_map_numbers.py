@@ -13,7 +13,7 @@ from bench.suites.load import load_suite
 from tests.fakes.paths import REFERENCE, ROOT, SUITES
 
 TEXT = " ".join((ROOT / "README.md").read_text().split())
-DCL = {"optimizer": "sgd", "batch_size": 32, "view_strength": 1.0}
+DCL = {"optimizer": "sgd", "batch_size": 32, "view_strength": 1.0, "epochs": 5}
 QUEUE = {"method": "moco-v2", "loss": "infonce"}
 MUON = {"optimizer": "muon", "batch_size": 256}
 SIMCO = MUON | {"method": "simco"}
@@ -42,9 +42,9 @@ SIMCO = MUON | {"method": "simco"}
          "and {}). SimMoCo, which"),
         ("map-dual-temperature", "cifar", SIMCO | {"loss": "dual-temperature"},
          {"method": "simmoco"}, "is {} below SimCo."),
-        ("map-temperature", "cpu", {"loss": "infonce", "tau": 0.07}, {"tau": 1.0},
+        ("map-temperature", "cifar", {"loss": "infonce", "tau": 0.07}, {"tau": 1.0},
          "to 1, InfoNCE loses {} and"),
-        ("map-temperature", "cpu", {"loss": "dcl", "tau": 0.07}, {"tau": 1.0},
+        ("map-temperature", "cifar", {"loss": "dcl", "tau": 0.07}, {"tau": 1.0},
          "DCL loses {}."),
         ("map-which-negatives", "cpu", {"method": "ball", "ball_share": 1.0},
          {"ball_share": 0.03}, "nearest 3 % of the memory bank, BALL loses {}."),
