@@ -100,11 +100,11 @@ def write_reports(
     """
     if not names:
         check_scale_known(scale, workspace.suites)
-    results = Results(workspace.results)
     asked = {  # without their cells, which are many
-        (s.suite.name, s.scale): _measured(s, results).path
+        (s.suite.name, s.scale): _measured(s).path
         for s in (select(workspace, name, scale=scale) for name in names)
     }
+    results = Results(workspace.results)
     named = {name: path for (name, _), path in asked.items()}
     paths = known_suites(workspace.suites) | named
 
@@ -127,8 +127,9 @@ def write_reports(
     return {"index": str(index), "pages": [str(page) for page in site.pages]}
 
 
-def _measured(selection: Selection, results: Results) -> Selection:
+def _measured(selection: Selection) -> Selection:
     """Return the selection, if a cell of it ended: no empty page replaces a full one."""
+    results = Results(selection.results)
     if not has_results(selection.cells, results) and not results.failed(selection.cells, []):
         raise none_finished(selection, without_baselines(selection.cells), [])
     return selection

@@ -65,7 +65,7 @@ def test_the_page_of_an_artifact_has_room_too(workspace: Workspace, path: Path) 
 
 def test_the_page_says_who_did_not_learn(workspace: Workspace, path: Path) -> None:
     texts = pages(workspace, path, unlearned)
-    who, what = "loss = infonce, batch_size = 16", "kNN accuracy 39.0, raw pixels 40.0"
+    who, what = "batch_size = 16, loss = infonce", "kNN accuracy 39.0, raw pixels 40.0"
     told = f"cells with {who} are not detectably above baseline: {what}"
     page = texts["roomy/tiny/index.md"]
     assert f"Checks that compare the following cells are not judged:\n\n- {told}\n" in page
