@@ -77,19 +77,11 @@ def test_each_loss_has_the_rate_of_the_search(
         assert (cell.known["base_lr"],) == best[tuple(point.values())], cell.settings
 
 
-def test_dcls_map_on_cifar10_has_the_rates_of_its_search() -> None:
-    best = best_in("search-map-dcl", POINT, ["base_lr"], "cifar", metrics=("knn_top1",))
-    cells = [c for c in cells_of("map-dcl", "cifar") if c.known["optimizer"] != "adam"]
-    assert len(cells) == 180
-    for cell in cells:
-        point = tuple(cell.known[name] for name in POINT)
-        assert (cell.known["base_lr"],) == best[point], cell.settings
-
-
-def test_the_map_over_temperature_on_cifar10_has_the_rates_of_its_search() -> None:
-    best = best_in("search-map-temperature", POINT, ["base_lr"], "cifar", metrics=("knn_top1",))
-    cells = cells_of("map-temperature", "cifar")
-    assert len(cells) == 100
+@pytest.mark.parametrize(("of", "count"), [("map-dcl", 180), ("map-temperature", 100)])
+def test_each_loss_has_the_rate_of_the_search_on_cifar10(of: str, count: int) -> None:
+    best = best_in(f"search-{of}", POINT, ["base_lr"], "cifar", metrics=("knn_top1",))
+    cells = [c for c in cells_of(of, "cifar") if c.known["optimizer"] != "adam"]
+    assert len(cells) == count
     for cell in cells:
         point = tuple(cell.known[name] for name in POINT)
         assert (cell.known["base_lr"],) == best[point], cell.settings
