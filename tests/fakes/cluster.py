@@ -7,19 +7,14 @@ import signal
 import socket
 import subprocess
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from tests.fakes.paths import ROOT
 
 SCRIPT = ROOT / "tests" / "slurm" / "cluster.sh"
-
-
 PORTS = 32
-
-
 NODES = ("127.0.0.2", "127.0.0.3")
-
-
 ARRAY = 3  # jobs of an array, at most
 
 
@@ -79,17 +74,23 @@ class Cluster:
         subprocess.run(command, env=environment, capture_output=True, check=False)
 
     def kill(self, job: str, only: bytes = b"submitit") -> None:
-        """Kill those processes of a job whose command line says so, and nothing else of it."""
+        """Kill those processes of a job whose command line says so, and nothing else of it.
+
+        All are stopped before the first is killed, so that no process sees another's end.
+        """
         found = re.search(r"JobId=(\d+)", self.ask("scontrol", "show", "job", job))
         assert found
         mine = f"SLURM_JOB_ID={found[1]}".encode()
+        processes = []
         for path in Path("/proc").glob("[0-9]*"):
-            try:
+            with suppress(OSError):  # it has ended
                 ours = mine in (path / "environ").read_bytes().split(b"\0")
                 if ours and only in (path / "cmdline").read_bytes():
-                    os.kill(int(path.name), signal.SIGKILL)
-            except OSError:
-                continue
+                    processes.append(int(path.name))
+        for number in (signal.SIGSTOP, signal.SIGKILL):
+            for process in processes:
+                with suppress(ProcessLookupError):
+                    os.kill(process, number)
 
     def stop(self) -> None:
         self.script("stop")
