@@ -82,6 +82,11 @@ def counted(n: int, noun: str) -> str:
     return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
+def first_sentence(text: str) -> str:
+    """Return the first sentence of a text; the next one begins with a capital letter."""
+    return re.split(r"(?<=[.])\s+(?=[A-Z])", text.strip(), maxsplit=1)[0]
+
+
 def foreign_text(value: Any) -> str:
     """Return an untrusted value as one short line of plain characters."""
     text = value if isinstance(value, str) else json.dumps(value)

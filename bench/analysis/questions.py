@@ -208,7 +208,7 @@ def findings(question: Question, suites: Iterable[Suite], ours: Sequence[Ours]) 
     listed = [s for s in suites if s.paper is not None]
     listed.sort(key=lambda one: one.name != question.suite)  # its suite answers it
     published: dict[tuple[str, str], EffectRow] = {}
-    others: dict[frozenset[str], EffectRow] = {}
+    others: dict[tuple[Any, ...], EffectRow] = {}  # several claims may have the same effect
     here: dict[tuple[Any, ...], EffectRow] = {}  # suites may share cells
     for paper, claim in question.all_claims:
         for suite in listed:
@@ -216,9 +216,9 @@ def findings(question: Question, suites: Iterable[Suite], ours: Sequence[Ours]) 
                 for row in _published(question, suite, claim):
                     published.setdefault((row.what, row.metric), row)
                 for row in _by_others(question, suite, claim):
-                    before = others.get(frozenset(row.links))
-                    if before is None or (row.says and not before.says):
-                        others[frozenset(row.links)] = row
+                    key = frozenset(row.links), row.metric, row.effect
+                    if key not in others or (row.says and not others[key].says):
+                        others[key] = row
                 for row in _here(question, suite, claim, ours):
                     here.setdefault((row.what, row.metric, row.effect, row.low, row.high), row)
     deciding = _deciding_rows(question, listed, ours)

@@ -26,8 +26,9 @@ class Question(Record):
     claims: list[str]
     where: dict[str, Any]
     figure: str
-    more: list[str] = []  # PAPER/CLAIM: further claims of the page
+    more: dict[str, dict[str, Any]] = {}  # settings of checks, by PAPER/CLAIM: further claims
     map: str | None = None  # a suite without a paper that measures the question over more settings
+    map_note: int = 1  # place of the note with the answer among the notes of each scale of the map
     holds: str | None = None  # in place of Yes, where the check asks for less than the question
 
     @property
@@ -38,13 +39,14 @@ class Question(Record):
 
     def is_answered_by(self, claim: str, where: dict[str, Any]) -> bool:
         """Return whether a check of the question's paper answers the question."""
-        return claim in self.claims and all(where.get(n) == v for n, v in self.where.items())
+        return claim in self.claims and self.where.items() <= where.items()
 
     def takes(self, paper: str, claim: str, where: dict[str, Any]) -> bool:
         """Return whether a check with these settings is relevant to the question."""
         if paper == self.paper and claim in self.claims:
             return self.is_answered_by(claim, where)
-        return f"{paper}/{claim}" in self.more
+        name = f"{paper}/{claim}"
+        return name in self.more and self.more[name].items() <= where.items()
 
 
 _LIST = TypeAdapter(list[Question])

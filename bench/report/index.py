@@ -1,7 +1,7 @@
 """The start page: questions, a matrix of claims, all artifacts and results."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,12 @@ from bench.papers.others import others as all_numbers
 from bench.papers.reader import Paper
 from bench.report.claim_words import effect_words
 from bench.report.page import Page
-from bench.report.questions import Answer, answers
+from bench.report.questions import Answer, answers, maps_of
+from bench.report.section import SectionFacts
 from bench.report.summary import PUBLISHED, Origin, Summary, citation, origin_of_all
 from bench.report.tables import counts_text
 from bench.suites.suite import Suite
+from bench.text import first_sentence
 
 ORDER = (
     ClaimVerdict.HOLDS,
@@ -48,6 +50,7 @@ def write_index(
     papers: Sequence[Paper],
     seen: Mapping[ClaimKey, SeenByOthers],
     found: Sequence[Findings],
+    facts: Collection[SectionFacts],
 ) -> list[Path]:
     """Write the start page; return its files.
 
@@ -58,6 +61,7 @@ def write_index(
         papers: all papers.
         seen: results of other projects, by paper and claim.
         found: findings for the disputed questions.
+        facts: facts of suites and scales with results, including those with maps of questions.
     """
     artifacts, claims = artifact_places(suites, papers), claim_places(suites, papers)
     listed = [_paper(paper, summaries, artifacts, claims) for paper in papers]
@@ -73,6 +77,12 @@ def write_index(
         "is_own": is_own,
         "answers": answered,
         "found": {one.question.name: one for one in found},
+        "maps": {
+            one.question.name: [
+                (of, first_sentence(note)) for of, note in maps_of(one.question, facts) if note
+            ]
+            for one in found
+        },
         "picture": _picture(to, found) if answered else None,
         "figures": {answer.question.name: _figure(to, answer) for answer in answered},
         "others_known": (len(projects), len(numbers), Counter(s.seen for s in seen.values())),

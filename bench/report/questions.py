@@ -1,6 +1,6 @@
 """Questions on the start page, answered from the results."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,8 @@ ANSWERS = {  # at the published protocol, and at another scale
 SMALLER = ("By less than the paper reports", "By less than the paper reports, on {}")
 """Answer for a check that fails although the effect exists, because the check requires a larger
 one."""
+TOO_SMALL = ("Not as much as the claim requires", "Not as much as the claim requires, on {}")
+"""Answer for a check that requires a larger effect; the interval of the effect includes 0."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +39,13 @@ class Answer:
     summary: Summary | None  # of the scale that answers; None where nothing was tested
     lines: list[str]  # an effect each, beside the paper's: of the checks that decide
     checks: int  # that answer
-    is_smaller: bool = False  # the checks fail by the size that they ask for alone
+    words: tuple[str, str] | None = None  # instead of the verdict's: where only the size is missing
     noted: str | None = None  # the claim with the suite's notes on these numbers, if there are any
 
     @property
     def text(self) -> str:
         """The answer as text."""
-        at_published, elsewhere = SMALLER if self.is_smaller else ANSWERS[self.verdict]
+        at_published, elsewhere = self.words or ANSWERS[self.verdict]
         if self.verdict == ClaimVerdict.HOLDS and self.question.holds:
             at_published, elsewhere = self.question.holds, f"{self.question.holds}, on {{}}"
         if self.summary is None or self.summary.published:
@@ -106,11 +108,23 @@ def write_questions(
             "found": one,
             "picture": f"{one.question.name}.svg" if drawn else None,
             "with_page": {"/".join(pair) for pair in claims},
-            "maps": [one_map for one_map in facts if one_map.suite.name == one.question.map],
+            "maps": maps_of(one.question, facts),
         }
         crumbs = [("Papers", "../index.html"), (one.question.question, None)]
         pages += Page("question.md.j2", one.question.question, "../", crumbs, values).write(page)
     return pages
+
+
+def maps_of(
+    question: Question, facts: Iterable[SectionFacts]
+) -> list[tuple[SectionFacts, str | None]]:
+    """Return each scale of a question's map that has results, and its note on the question."""
+    place = question.map_note - 1
+    return [
+        (one, next(iter((one.suite.scales[one.scale].notes or one.suite.notes)[place:]), None))
+        for one in facts
+        if one.suite.name == question.map
+    ]
 
 
 def answers(summaries: Sequence[Summary], suites: Sequence[Suite]) -> list[Answer]:
@@ -136,9 +150,9 @@ def _answer(question: Question, summaries: Sequence[Summary], suite: Suite) -> A
     deciding = found.deciding
     shown = [_line(row) for row in deciding][:MOST_LINES]
     failed = found.verdict in (ClaimVerdict.FAILS, ClaimVerdict.NOT_SEEN)
-    smaller = failed and all(map(_is_there, deciding))
+    words = _smaller_words(deciding) if failed else None
     noted = next((row["claim"] for row in deciding if row["notes"]), None)
-    return Answer(question, found.verdict, summary, shown, len(found.checks), smaller, noted)
+    return Answer(question, found.verdict, summary, shown, len(found.checks), words, noted)
 
 
 def _line(row: dict[str, Any]) -> str:
@@ -146,7 +160,10 @@ def _line(row: dict[str, Any]) -> str:
     return "; ".join(text for text in (effect_words(row), row["why"]) if text)
 
 
-def _is_there(row: dict[str, Any]) -> bool:
-    """Whether the interval of an effect lies between 0 and what its check asks for."""
-    low, high = row["low"], row["high"]
-    return low is not None and 0 < low <= high < row["threshold"]
+def _smaller_words(failed: Sequence[dict[str, Any]]) -> tuple[str, str] | None:
+    """Return the answer if each check fails only because it requires a larger effect."""
+    if any(row["low"] is None or row["high"] >= row["threshold"] for row in failed):
+        return None
+    if all(row["low"] > 0 for row in failed):
+        return SMALLER
+    return TOO_SMALL if all(row["high"] > 0 for row in failed) else None

@@ -127,7 +127,7 @@ class Site:
             self.pages += write_errata(self.to, self.papers)
             self.pages += write_questions(self.to, found, seen, list(facts.values()))
             papers = list(self.papers.values())
-            first = write_index(self.to, summaries, suites, papers, seen, found)
+            first = write_index(self.to, summaries, suites, papers, seen, found, facts.values())
             self.pages = [*first, *self.pages]
         return index if everything or not asked else self.to / asked[0] / "index.html"
 

@@ -32,7 +32,7 @@ ValuesOfSides = Sequence[Collection[Any]]
 
 DIRECTION = "the direction, not the size"
 WAYS = {"rising": "a rise", "falling": "a fall"}
-SETTINGS = {"batch_size": "batch size"}  # settings by the names that a sentence has
+SETTINGS = {"batch_size": "batch size", "drawn": "vector keys", "scalar_drawn": "scalar keys"}
 LEAST_POINTS = 2  # of an axis
 
 

@@ -11,6 +11,7 @@ from matplotlib.container import ErrorbarContainer
 
 import bench
 from bench.analysis.evidence import gather
+from bench.analysis.others import seen_by_others
 from bench.analysis.questions import (
     HERE,
     OTHERS,
@@ -26,12 +27,15 @@ from bench.cli.workspace import Workspace as Selected
 from bench.errors import PublishedError
 from bench.figures.forest import draw_forest, draw_overview
 from bench.papers.questions import QUESTIONS, question_named, questions, read_questions
-from bench.report.formats import to_markdown
+from bench.papers.reader import load_paper
+from bench.report.formats import markdown_text, to_markdown
+from bench.report.index import write_index
 from bench.report.questions import all_findings, write_questions
 from bench.report.section import section_facts
 from bench.results.reader import Results
 from bench.suites.load import load_suite, suite_paths
-from bench.text import number_words
+from bench.suites.metric_words import metric_words
+from bench.text import first_sentence, number_words
 from tests.fakes.paths import ROOT, SUITES
 from tests.fakes.workspace import Workspace
 
@@ -82,8 +86,12 @@ def test_one_command_says_what_is_known_of_dcl_at_small_batch(workspace: Workspa
     assert " in disagreement with the claims" not in others
     uncounted = others.partition(" points). ")[2]
     assert uncounted == (
+        "In other projects, 6 effects of DCL - InfoNCE (+2.1 to +4.1 points) do not count, "
+        "because the paper tests the claim with another network. "
         "In other projects, 12 effects of DCL - InfoNCE (-4.2 to +2.0 points) do not count, "
-        "because the compared runs also differ in other settings. In other projects, 3 effects of "
+        "because the compared runs also differ in other settings. In other projects, 2 effects of "
+        "growth of DCL - InfoNCE with falling batch size (+4.2 to +5.6 points) do not count, "
+        "because the paper tests the claim with another network. In other projects, 3 effects of "
         "change over epochs (+3.4 to +5.2 points) do not count, because the paper tests the "
         "claim on other data sets."
     )
@@ -98,9 +106,36 @@ def test_one_command_says_what_is_known_of_dcl_at_small_batch(workspace: Workspa
 def test_without_results_the_answer_names_the_command(workspace: Workspace) -> None:
     answer = workspace.call("--suites", str(SUITES), "questions", "dclw-weights")
     assert "Measured here: nothing; `bench run dcl-table-2 --scale cifar`" in answer.out
-    assert "6 effects in disagreement with the claims (-2.7 to -0.6 points)" in " ".join(
+    assert "11 effects in disagreement with the claims (-4.6 to -0.6 points)" in " ".join(
         answer.out.split()
     )
+
+
+def test_each_effect_of_another_project_is_told_once() -> None:
+    """Metrics and settings of one table have the same address, and claims share effects."""
+    suites = [load_suite(path) for path in suite_paths(SUITES).values()]
+    for found in all_findings([], suites):
+        told = [(row.links, row.metric, row.effect) for row in found.of(OTHERS)]
+        assert len(set(told)) == len(told)
+        seen = {
+            (tuple(row.link for row in effect.rows), metric_words(effect.metric), effect.value)
+            for suite in suites
+            for claim in suite.claims
+            if (suite.paper, claim) in found.question.all_claims
+            for effect, _ in seen_by_others(suite, claim).effects
+            if found.question.takes(
+                str(suite.paper), claim, effect.check.model_dump(mode="json")["where"]
+            )
+        }
+        assert {(frozenset(links), *rest) for links, *rest in told} == {
+            (frozenset(links), *rest) for links, *rest in seen
+        }
+
+
+def test_a_question_leaves_out_checks_of_further_claims_that_do_not_concern_it() -> None:
+    asked = question_named("temperature")
+    assert asked.takes("dcl", "tau-robust", {"loss": "infonce"})
+    assert not asked.takes("dcl", "tau-robust", {"loss": "dcl"})
 
 
 def test_a_check_that_is_not_asked_about_stays_out() -> None:
@@ -257,6 +292,25 @@ def test_the_page_of_a_question_with_a_map_has_its_figures_and_its_table(tmp_pat
     page = (tmp_path / "questions" / f"{question.name}.md").read_text()
     for scale in ("cpu", "cifar"):
         assert f"\n## {facts.suite.title} (scale {scale})\n" in page
+
+
+def test_each_question_of_a_map_has_the_note_that_answers_it(tmp_path: Path) -> None:
+    chosen = select(Selected(SUITES, REFERENCE, ROOT), "map-families", scale="cpu")
+    evidence = gather(
+        chosen.suite, "cpu", chosen.cells, chosen.paper, Results(REFERENCE), chosen.paper_cells
+    )
+    facts = section_facts(evidence, [])
+    found = [Findings(question_named(name), []) for name in ("families", "momentum-targets")]
+    write_questions(tmp_path, found, [], [facts])
+    suites = [load_suite(SUITES / f"unigrad-table-{n}.yaml") for n in (2, 3)]
+    write_index(tmp_path, [], suites, [load_paper("unigrad")], {}, found, [facts])
+    first = (tmp_path / "index.md").read_text()
+    for one, note in zip(found, chosen.suite.notes, strict=False):
+        page = (tmp_path / "questions" / f"{one.question.name}.md").read_text()
+        assert [markdown_text(text) in page for text in chosen.suite.notes].count(True) == 1
+        assert markdown_text(note) in page
+        assert f"{len(evidence.done)} of {len(evidence.cells)} cells done." in page
+        assert f"{facts.words}: {markdown_text(first_sentence(note))} [All effects]" in first
 
 
 def test_beside_a_number_on_another_metric_stands_the_published_one_of_the_same_comparison() -> (

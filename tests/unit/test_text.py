@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bench.text import counted, csv_text, number_words, plain_text, value_text
+from bench.text import counted, csv_text, first_sentence, number_words, plain_text, value_text
 
 
 def test_a_spreadsheet_computes_nothing_of_a_table() -> None:
@@ -33,6 +33,13 @@ def test_a_spreadsheet_computes_nothing_of_a_table() -> None:
 )
 def test_values_are_written_alike_everywhere(value: Any, text: str) -> None:
     assert value_text(value) == text
+
+
+def test_the_first_sentence_ends_before_a_capital_letter() -> None:
+    text = "DCL gains +1.1 [0.3, 1.8] points at temperature 0.07 vs. 0.5.  With Muon, none."
+    assert first_sentence(text) == "DCL gains +1.1 [0.3, 1.8] points at temperature 0.07 vs. 0.5."
+    assert first_sentence(" One.\n") == "One."
+    assert first_sentence("") == ""
 
 
 def test_null_and_lists_are_written_as_the_caller_says() -> None:

@@ -139,7 +139,7 @@ def test_an_answer_points_to_the_suites_note_on_it(image_site: Path) -> None:
     ("low", "high", "text"),
     [
         (0.1, 1.3, "By less than the paper reports, on small digits"),
-        (-0.1, 1.3, "Not seen on small digits"),
+        (-0.1, 1.3, "Not as much as the claim requires, on small digits"),
         (-2.0, -1.0, "Not seen on small digits"),
     ],
 )
