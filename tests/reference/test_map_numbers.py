@@ -13,7 +13,7 @@ from bench.suites.load import load_suite
 from tests.fakes.paths import REFERENCE, ROOT, SUITES
 
 TEXT = " ".join((ROOT / "README.md").read_text().split())
-DCL = {"optimizer": "sgd", "batch_size": 32, "view_strength": 1.0, "epochs": 5}
+DCL = {"optimizer": "sgd", "batch_size": 32, "width": 16, "view_strength": 1.0, "epochs": 5}
 QUEUE = {"method": "moco-v2", "loss": "infonce"}
 MUON = {"optimizer": "muon", "batch_size": 256}
 SIMCO = MUON | {"method": "simco"}
