@@ -174,7 +174,8 @@ def typed(value: Any) -> tuple[bool, Any]:
 
 def no_cell_has(value: Any, there: Sequence[Any]) -> str:
     """Return the end of an error message: no cell has this value, and the existing values."""
-    texts = [value_text(v) for v in there]
+    are_numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in there)
+    texts = [value_text(v) for v in (sorted(there) if are_numbers else there)]
     found = repr(value) if isinstance(value, str) and value in texts else value_text(value)
     more = f" and {len(texts) - MOST_LISTED} more" if len(texts) > MOST_LISTED else ""
     return f"no cell has the value {found}. The cells have: {', '.join(texts[:MOST_LISTED])}{more}."

@@ -97,6 +97,12 @@ def test_where_refuses_a_setting_that_no_cell_has() -> None:
         expand(load_suite(path), "cifar", path, where={"momentum": [0.9]})
 
 
+def test_where_lists_the_existing_numbers_in_order() -> None:
+    path = SUITES / "map-dcl.yaml"
+    with pytest.raises(SuiteError, match="1.5. The cells have: 0.03, 0.07, 0.2, 0.5."):
+        expand(load_suite(path), "cifar", path, where={"tau": [1.5]})
+
+
 def test_several_grids_overlap_without_doubled_cells(workspace: Workspace) -> None:
     grids = [
         {"fixed": {"loss": "infonce", "mi_true": 2}, "grid": {"K": [8, 16]}},
