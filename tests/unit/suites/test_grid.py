@@ -99,7 +99,7 @@ def test_where_refuses_a_setting_that_no_cell_has() -> None:
 
 def test_where_lists_the_existing_numbers_in_order() -> None:
     path = SUITES / "map-dcl.yaml"
-    with pytest.raises(SuiteError, match="1.5. The cells have: 0.03, 0.07, 0.2, 0.5."):
+    with pytest.raises(SuiteError, match=r"1.5. The cells have: 0.03, 0.07, 0.2, 0.5."):
         expand(load_suite(path), "cifar", path, where={"tau": [1.5]})
 
 
