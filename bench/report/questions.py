@@ -118,13 +118,17 @@ def write_questions(
 def maps_of(
     question: Question, facts: Iterable[SectionFacts]
 ) -> list[tuple[SectionFacts, str | None]]:
-    """Return each scale of a question's map that has results, and its note on the question."""
-    place = question.map_note - 1
-    return [
-        (one, next(iter((one.suite.scales[one.scale].notes or one.suite.notes)[place:]), None))
-        for one in facts
-        if one.suite.name == question.map
-    ]
+    """Return each scale of a question's map that has results, and its note on the question.
+
+    A scale that only checks that everything runs has no note.
+    """
+    found = []
+    for one in facts:
+        if one.suite.name == question.map:
+            scale = one.suite.scales[one.scale]
+            notes = (scale.notes or one.suite.notes) if scale.no_verdict is None else []
+            found.append((one, next(iter(notes[question.map_note - 1 :]), None)))
+    return found
 
 
 def answers(summaries: Sequence[Summary], suites: Sequence[Suite]) -> list[Answer]:

@@ -30,7 +30,7 @@ from bench.papers.questions import QUESTIONS, question_named, questions, read_qu
 from bench.papers.reader import load_paper
 from bench.report.formats import markdown_text, to_markdown
 from bench.report.index import write_index
-from bench.report.questions import all_findings, write_questions
+from bench.report.questions import all_findings, maps_of, write_questions
 from bench.report.section import section_facts
 from bench.results.reader import Results
 from bench.suites.load import load_suite, suite_paths
@@ -310,6 +310,8 @@ def test_each_question_of_a_map_has_the_note_that_answers_it(tmp_path: Path) -> 
         assert [markdown_text(text) in page for text in chosen.suite.notes].count(True) == 1
         assert markdown_text(note) in page
         assert f"{len(evidence.done)} of {len(evidence.cells)} cells done." in page
+        assert maps_of(one.question, [facts]) == [(facts, note)]
+        assert maps_of(one.question, [smoke := replace(facts, scale="smoke")]) == [(smoke, None)]
         assert f"{facts.words}: {markdown_text(first_sentence(note))} [All effects]" in first
 
 
