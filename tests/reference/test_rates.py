@@ -86,7 +86,7 @@ def test_each_loss_has_the_rate_of_the_search_on_cifar10(of: str, count: int) ->
         assert (cell.known["base_lr"],) == best[tuple(point.values())], cell.settings
 
 
-@pytest.mark.parametrize(("scale", "count"), [("cifar", 60), ("cifar100", 40)])
+@pytest.mark.parametrize(("scale", "count"), [("cifar", 80), ("cifar100", 40)])
 def test_dual_temperatures_map_on_photographs_has_the_rates_of_its_search(
     scale: str, count: int
 ) -> None:
