@@ -39,7 +39,7 @@ def test_a_new_folder_is_answered_from_the_reference(with_reference: Workspace, 
 
 def test_the_next_command_keeps_the_cells_of_the_reference(with_reference: Workspace) -> None:
     """At this scale, cells are left to run."""
-    answer = with_reference.call("show", str(SUITES / "map-dcl.yaml"))
+    answer = with_reference.call("show", str(SUITES / "eqco-figure-3.yaml"), "--scale", "cpu")
     assert f"--scale cpu --have {REFERENCE}` computes" in " ".join(answer.out.split())
 
 
