@@ -60,19 +60,31 @@ SIMCO = MUON | {"method": "simco"}
 def test_a_difference_in_readme_is_that_of_the_cells(
     suite: str, scale: str, one: dict[str, Any], than: dict[str, Any], words: str
 ) -> None:
-    """`than` lists the settings of the other side that differ."""
+    metric = "knn_top1" if scale.startswith("cifar") else "warped_knn_top1"
+    number = interval_of(suite, scale, one, than, metric)
+    assert words.replace("{+}", f"+{number}").replace("{}", number) in TEXT
+
+
+def test_the_linear_gain_with_a_rate_for_each_loss_is_that_of_the_cells() -> None:
+    one = DCL | {"tau": 0.07, "loss": "dcl"}
+    number = interval_of("map-dcl", "cifar", one, {"loss": "infonce"}, "linear_top1")
+    assert f"With its own learning rate for each loss, DCL's gain at 32 is +{number}." in TEXT
+
+
+def interval_of(
+    suite: str, scale: str, one: dict[str, Any], than: dict[str, Any], metric: str
+) -> str:
+    """Return a difference with its interval; `than` lists the other side's settings that differ."""
     path = SUITES / f"{suite}.yaml"
     cells = [c for c in expand(load_suite(path), scale, path) if c.known.get("loss") is not None]
     sides = [[c for c in cells if has(c, settings)] for settings in (one, one | than)]
     assert [len(side) for side in sides] == [5, 5]
-    metric = "knn_top1" if scale.startswith("cifar") else "warped_knn_top1"
     found = difference(
         metric, [(sides[0], sides[1])], Measured(scale, cells, Results(REFERENCE).finished(cells))
     )
     assert found is not None
     gain = found.interval()
-    number = f"{gain.mean:.1f} [{gain.low:.1f}, {gain.high:.1f}]"
-    assert words.replace("{+}", f"+{number}").replace("{}", number) in TEXT
+    return f"{gain.mean:.1f} [{gain.low:.1f}, {gain.high:.1f}]"
 
 
 def has(cell: Cell, settings: dict[str, Any]) -> bool:
