@@ -23,10 +23,10 @@ ANSWERS = {  # at the published protocol, and at another scale
     ClaimVerdict.CANNOT_TELL: ("Undecided", "Undecided on {}"),
     ClaimVerdict.NOT_TESTED: ("Not tested yet", "Not tested yet"),
 }
-SMALLER = ("By less than the paper reports", "By less than the paper reports, on {}")
+SMALLER = "By less than the paper reports"
 """Answer for a check that fails although the effect exists, because the check requires a larger
 one."""
-TOO_SMALL = ("Not as much as the claim requires", "Not as much as the claim requires, on {}")
+TOO_SMALL = "Not as much as the claim requires"
 """Answer for a check that requires a larger effect; the interval of the effect includes 0."""
 
 
@@ -38,16 +38,15 @@ class Answer:
     verdict: ClaimVerdict
     summary: Summary | None  # of the scale that answers; None where nothing was tested
     lines: list[str]  # an effect each, beside the paper's: of the checks that decide
-    checks: int  # that answer
-    words: tuple[str, str] | None = None  # instead of the verdict's: where only the size is missing
+    words: str | None = None  # instead of the verdict's, such as SMALLER
     noted: str | None = None  # the claim with the suite's notes on these numbers, if there are any
 
     @property
     def text(self) -> str:
         """The answer as text."""
-        at_published, elsewhere = self.words or ANSWERS[self.verdict]
-        if self.verdict == ClaimVerdict.HOLDS and self.question.holds:
-            at_published, elsewhere = self.question.holds, f"{self.question.holds}, on {{}}"
+        at_published, elsewhere = ANSWERS[self.verdict]
+        if self.words:
+            at_published, elsewhere = self.words, f"{self.words}, on {{}}"
         if self.summary is None or self.summary.published:
             return at_published
         return elsewhere.format(self.summary.words)
@@ -85,7 +84,7 @@ def write_questions(
     to: Path,
     found: Sequence[Findings],
     claims: Collection[tuple[str, str]],
-    facts: Sequence[SectionFacts],
+    facts: Collection[SectionFacts],
 ) -> list[Path]:
     """Write one page per question; return their files.
 
@@ -149,14 +148,15 @@ def _ours(summaries: Sequence[Summary]) -> list[Ours]:
 def _answer(question: Question, summaries: Sequence[Summary], suite: Suite) -> Answer:
     found = answering(question, suite, _ours(summaries))
     if found is None:
-        return Answer(question, ClaimVerdict.NOT_TESTED, None, [], 0)
+        return Answer(question, ClaimVerdict.NOT_TESTED, None, [])
     summary = next(s for s in summaries if (s.suite, s.scale) == (suite.name, found.at.scale))
     deciding = found.deciding
     shown = [_line(row) for row in deciding][:MOST_LINES]
-    failed = found.verdict in (ClaimVerdict.FAILS, ClaimVerdict.NOT_SEEN)
-    words = _smaller_words(deciding) if failed else None
+    words = question.holds if found.verdict == ClaimVerdict.HOLDS else None
+    if found.verdict in (ClaimVerdict.FAILS, ClaimVerdict.NOT_SEEN):
+        words = _smaller_words(deciding)
     noted = next((row["claim"] for row in deciding if row["notes"]), None)
-    return Answer(question, found.verdict, summary, shown, len(found.checks), words, noted)
+    return Answer(question, found.verdict, summary, shown, words, noted)
 
 
 def _line(row: dict[str, Any]) -> str:
@@ -164,7 +164,7 @@ def _line(row: dict[str, Any]) -> str:
     return "; ".join(text for text in (effect_words(row), row["why"]) if text)
 
 
-def _smaller_words(failed: Sequence[dict[str, Any]]) -> tuple[str, str] | None:
+def _smaller_words(failed: Sequence[dict[str, Any]]) -> str | None:
     """Return the answer if each check fails only because it requires a larger effect."""
     if any(row["low"] is None or row["high"] >= row["threshold"] for row in failed):
         return None

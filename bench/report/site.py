@@ -125,7 +125,7 @@ class Site:
             found = all_findings(summaries, suites)
             self.pages += write_others(self.to, seen, self.papers)
             self.pages += write_errata(self.to, self.papers)
-            self.pages += write_questions(self.to, found, seen, list(facts.values()))
+            self.pages += write_questions(self.to, found, seen, facts.values())
             papers = list(self.papers.values())
             first = write_index(self.to, summaries, suites, papers, seen, found, facts.values())
             self.pages = [*first, *self.pages]

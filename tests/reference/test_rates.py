@@ -15,6 +15,7 @@ from benchmarks.recipes import chosen, trials_of
 from tests.fakes.paths import REFERENCE, SUITES
 
 POINT = ("optimizer", "batch_size", "tau", "loss")
+SYMMETRY = ("optimizer", "symmetric", "batch_size", "method", "loss")
 KNN = ("warped_knn_top1",)
 
 
@@ -52,53 +53,32 @@ def best_in(
 
 
 @pytest.mark.parametrize(
-    ("of", "names", "control", "count"),
+    ("of", "scale", "names", "values", "count"),
     [
-        ("map-dcl", POINT, "adam", 220),  # one rate for both losses
-        ("map-temperature", POINT, None, 100),
-        ("map-negatives", ("method", "K", "loss"), None, 60),
-        ("map-dual-temperature", ("method", "symmetric", "batch_size"), None, 60),
-        ("map-which-negatives", ("method", "ball_share"), None, 40),
-        ("map-families", ("momentum", "method"), None, 42),
+        ("map-dcl", "cpu", POINT, 3, 220),
+        ("map-dcl", "cifar", POINT, 3, 200),
+        ("map-temperature", "cpu", POINT, 3, 100),
+        ("map-temperature", "cifar", POINT, 3, 100),
+        ("map-negatives", "cpu", ("method", "K", "loss"), 3, 60),
+        ("map-dual-temperature", "cpu", SYMMETRY, 3, 60),
+        ("map-dual-temperature", "cifar", SYMMETRY, 4, 80),
+        ("map-dual-temperature", "cifar100", SYMMETRY, 4, 40),  # those of CIFAR-10
+        ("map-which-negatives", "cpu", ("method", "ball_share"), 3, 40),
+        ("map-families", "cpu", ("momentum", "method"), 3, 42),
     ],
 )
 def test_each_loss_has_the_rate_of_the_search(
-    of: str, names: Sequence[str], control: str | None, count: int
+    of: str, scale: str, names: Sequence[str], values: int, count: int
 ) -> None:
-    best = best_in(f"search-{of}", names, ["base_lr"])
-    cells = [cell for cell in cells_of(of) if cell.known["optimizer"] != control]
+    on, metrics = ("cpu", KNN) if scale == "cpu" else ("cifar", ("knn_top1",))
+    best = best_in(f"search-{of}", names, ["base_lr"], on, values=values, metrics=metrics)
+    cells = [c for c in cells_of(of, scale) if c.known["optimizer"] != "adam"]  # it has one rate
     assert len(cells) == count
     for cell in cells:
         point = {name: cell.known[name] for name in names}
-        if of == "map-dcl":
+        if "batch_size" in point:
             point["batch_size"] = max(point["batch_size"], 32)  # batch size 8 has the rate of 32
         assert (cell.known["base_lr"],) == best[tuple(point.values())], cell.settings
-
-
-@pytest.mark.parametrize(("of", "count"), [("map-dcl", 200), ("map-temperature", 100)])
-def test_each_loss_has_the_rate_of_the_search_on_cifar10(of: str, count: int) -> None:
-    best = best_in(f"search-{of}", POINT, ["base_lr"], "cifar", metrics=("knn_top1",))
-    cells = [c for c in cells_of(of, "cifar") if c.known["optimizer"] != "adam"]
-    assert len(cells) == count
-    for cell in cells:
-        point = {name: cell.known[name] for name in POINT}
-        point["batch_size"] = max(point["batch_size"], 32)  # batch size 8 has the rate of 32
-        assert (cell.known["base_lr"],) == best[tuple(point.values())], cell.settings
-
-
-@pytest.mark.parametrize(("scale", "count"), [("cifar", 80), ("cifar100", 40)])
-def test_dual_temperatures_map_on_photographs_has_the_rates_of_its_search(
-    scale: str, count: int
-) -> None:
-    names = ("optimizer", "symmetric", "batch_size", "method", "loss")
-    best = best_in(
-        "search-map-dual-temperature", names, ["base_lr"], "cifar", values=4, metrics=("knn_top1",)
-    )
-    cells = cells_of("map-dual-temperature", scale)
-    assert len(cells) == count
-    for cell in cells:
-        point = tuple(cell.known[name] for name in names)
-        assert (cell.known["base_lr"],) == best[point], cell.settings
 
 
 def test_the_map_on_cifar10_has_the_chosen_recipe_of_each_method() -> None:

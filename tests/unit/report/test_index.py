@@ -10,7 +10,7 @@ import yaml
 
 from bench.analysis.claims import claims_of_artifact
 from bench.analysis.verdicts import ClaimVerdict, EvidenceKind
-from bench.papers.questions import questions
+from bench.papers.questions import question_named, questions
 from bench.papers.reader import PAPERS, load_paper
 from bench.report.questions import answers
 from bench.report.summary import Summary, scale_words
@@ -21,6 +21,7 @@ from tests.fakes.paths import SUITES
 from tests.fakes.site import write_site
 
 pytestmark = pytest.mark.slow
+HOLDS, NOT_SEEN = ClaimVerdict.HOLDS, ClaimVerdict.NOT_SEEN
 
 
 def counts(page: Path) -> dict[str, list[int]]:
@@ -136,21 +137,31 @@ def test_an_answer_points_to_the_suites_note_on_it(image_site: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "text"),
+    ("name", "verdict", "low", "high", "text"),
     [
-        (0.1, 1.3, "By less than the paper reports, on small digits"),
-        (-0.1, 1.3, "Not as much as the claim requires, on small digits"),
-        (-2.0, -1.0, "Not seen on small digits"),
+        ("dcl-small-batch", NOT_SEEN, 0.1, 1.3, "By less than the paper reports, on"),
+        (
+            "dcl-small-batch",
+            NOT_SEEN,
+            -0.1,
+            1.3,
+            "Not as much as the claim requires, on",
+        ),
+        ("dcl-small-batch", NOT_SEEN, -2.0, -1.0, "Not seen on"),
+        ("dcl-small-batch", HOLDS, 2.5, 3.0, "Yes, on"),
+        ("negatives", HOLDS, 2.5, 3.0, "Less sensitive, on"),
     ],
 )
-def test_an_effect_that_is_smaller_than_the_sentence_is_not_denied(
-    low: float, high: float, text: str
+def test_an_answer_says_no_more_and_no_less_than_its_check(
+    name: str, verdict: ClaimVerdict, low: float, high: float, text: str
 ) -> None:
-    question = questions()[0]
+    question = question_named(name)
     suite = load_suite(SUITES / f"{question.suite}.yaml")
-    check = suite.claims[question.claims[0]][0].model_dump(mode="json")
+    (claim,) = question.claims
+    checks = [one.model_dump(mode="json") for one in suite.claims[claim]]
+    check = next(one for one in checks if question.is_answered_by(claim, one["where"]))
     row = {
-        "claim": question.claims[0], "check": check, "verdict": "not seen at this scale",
+        "claim": claim, "check": check, "verdict": verdict,
         "groups": 1, "n": 5,
         "effect": (low + high) / 2, "low": low, "high": high, "threshold": 2.4,
         "smallest_effect": 0.9, "published_words": None, "stand_in_for": None, "level": 0.95,
@@ -161,17 +172,17 @@ def test_an_effect_that_is_smaller_than_the_sentence_is_not_denied(
     summary = Summary(
         suite.name, "cifar", "small digits", "", "dcl", EvidenceKind.IMAGES_REDUCED,
         False, True, 1, 1, {}, frozenset(), {},
-        {question.claims[0]: ClaimVerdict.NOT_SEEN}, {}, [row], None,
+        {claim: verdict}, {}, [row], None,
     )  # fmt: skip
     (answer,) = answers([summary], [suite])
-    assert answer.text == text
+    assert answer.text == f"{text} small digits"
     assert answer.claims == {}
     assert answer.noted is None
     unsure = row | {"verdict": "cannot tell", "why": "dcl is not detectably above baseline"}
     (answer,) = answers([replace(summary, checks=[unsure])], [suite])
     assert answer.text.startswith("Undecided")
     assert answer.lines[0].endswith("; dcl is not detectably above baseline")
-    assert answer.claims == {question.claims[0]: ClaimVerdict.NOT_SEEN}, "the claim's own verdict"
+    assert answer.claims == {claim: verdict}, "the claim's own verdict"
 
 
 OWN: dict[str, Any] = {
