@@ -34,8 +34,7 @@ from bench.suites.suite import Scale
 CLAIM = "qb-mean-to-one"  # of any paper: its checks are replaced by the planted ones
 SUITE = Path(__file__).parents[1] / "suites" / "dcl-figure-1.yaml"
 METRIC = "linear_top1"
-POOLED, UNKNOWN = "cpu", "elsewhere"
-"""A scale whose spread bench/analysis/spread.yaml knows, and one that it does not know."""
+SCALE = "cpu"
 NOMINAL = 0.05
 FAILS = "not seen at this scale"  # what failing is called at the planted, reduced scale
 CHECK: TypeAdapter[Check] = TypeAdapter(Check)
@@ -113,9 +112,8 @@ class Situation:
     due: str | None = None  # the verdict that is right
     least: dict[int, float] = field(default_factory=dict)  # how often it must come, by seeds
     spreads: tuple[Callable[[Settings], float], ...] = (even,)
-    scales: tuple[str, ...] = (POOLED, UNKNOWN)
 
-    def counts(self, seeds: int, draws: int, spread: Any, scale: str) -> Counter[str]:
+    def counts(self, seeds: int, draws: int, spread: Any) -> Counter[str]:
         """Return how often each verdict came."""
         draw = np.random.default_rng(seeds)
         names, values = list(self.axes), product(*self.axes.values())
@@ -125,7 +123,7 @@ class Situation:
         sd = np.array([spread(c.settings) for c in cells])
         checks = [CHECK.validate_python({"metric": METRIC} | check) for check in self.checks]
         plain = Scale(what="planted", protocol="reduced")
-        changes = {"claims": {CLAIM: checks}, "scales": {scale: plain}}
+        changes = {"claims": {CLAIM: checks}, "scales": {SCALE: plain}}
         suite = load_suite(SUITE).model_copy(update=changes)
         judged_as, counts = cast("list[Cell]", cells), Counter[str]()
         for _ in range(draws):
@@ -134,7 +132,7 @@ class Situation:
                 (c, Finished({METRIC: float(v), "bound": 0.0}, {}))
                 for c, v in zip(judged_as, numbers, strict=True)
             ]
-            judged = judge_claims(suite, scale, judged_as, done, load_paper("dcl"))
+            judged = judge_claims(suite, SCALE, judged_as, done, load_paper("dcl"))
             ((_, verdict, _),) = by_claim(judged)
             counts[str(verdict)] += 1
         return counts
@@ -206,29 +204,28 @@ def along_an_axis() -> Iterator[Situation]:
     flat = {"check": "flat", "over": "x", "where": OWN}
     for within in (2.0, 4.0):
         yield Situation(f"flat within {within:g} over 5, first off", [flat | {"within": within}],
-                        AXIS, first_off(within), either, spreads=ALONG,
-                        scales=(UNKNOWN,))  # fmt: skip
+                        AXIS, first_off(within), either, spreads=ALONG)  # fmt: skip
     yield Situation("flat within 4 over 5, flat", [flat | {"within": 4.0}], AXIS, level, (FAILS,),
                     "holds", {3: 0.24, 5: 0.97})  # fmt: skip
     ordered = [{"check": "ordered", "over": "x", "where": OWN, "direction": "rising"}]
-    yield Situation("ordered over 5, all equal", ordered, AXIS, level, either, spreads=ALONG,
-                    scales=(UNKNOWN,))  # fmt: skip
+    yield Situation("ordered over 5, all equal", ordered, AXIS, level, either,
+                    spreads=ALONG)  # fmt: skip
     for step, least in ((2.0, {3: 0.012, 5: 0.23}), (4.0, {3: 0.43, 5: 0.98})):
         yield Situation(f"ordered over 5, steps of {step:g}", ordered, AXIS, rise(step), (FAILS,),
                         "holds", least)  # fmt: skip
     change = [{"check": "change", "over": "x", "where": OWN, "direction": "rising", "by": 1.0}]
-    yield Situation("change by 1, true 1", change, AXIS, rise(0.25), either, spreads=ALONG,
-                    scales=(UNKNOWN,))  # fmt: skip
+    yield Situation("change by 1, true 1", change, AXIS, rise(0.25), either,
+                    spreads=ALONG)  # fmt: skip
     yield Situation("change by 1, true 3", change, AXIS, rise(0.75), (FAILS,), "holds",
                     {3: 0.3, 5: 0.7})  # fmt: skip
     one = [{"check": "peak", "over": "x", "where": OWN, "near": [5, 5]}]
     most = [{"check": "peak", "over": "x", "where": OWN, "near": [1, 7]}]
     yield Situation("peak at 1 of 8, true lead 0.5", one, EIGHT, lambda s: 0.5 * (s["x"] == 5),
                     (FAILS,), spreads=(even, loud_start))  # fmt: skip
-    yield Situation("peak at 1 of 8, none", one, EIGHT, level, either, spreads=(even, loud_start),
-                    scales=(UNKNOWN,))  # fmt: skip
-    yield Situation("peak in 7 of 8, none", most, EIGHT, level, either, spreads=(even, loud_start),
-                    scales=(UNKNOWN,))  # fmt: skip
+    yield Situation("peak at 1 of 8, none", one, EIGHT, level, either,
+                    spreads=(even, loud_start))  # fmt: skip
+    yield Situation("peak in 7 of 8, none", most, EIGHT, level, either,
+                    spreads=(even, loud_start))  # fmt: skip
     yield Situation("peak at 1 of 8, true lead 3", one, EIGHT, lambda s: 3.0 * (s["x"] == 5),
                     (FAILS,), "holds", {3: 0.6, 5: 0.95})  # fmt: skip
 
@@ -277,11 +274,11 @@ SITUATIONS = (simple, along_an_axis, two_sides_along_an_axis, claims)
 
 
 def judged_lines(only: str, draws: int) -> Iterator[tuple[str, bool]]:
-    """Return a line per situation, seeds, spread and scale, and whether it is in bounds."""
+    """Return a line per situation, seeds and spread, and whether it is in bounds."""
     slack = 3 * (NOMINAL * (1 - NOMINAL) / draws) ** 0.5
     for situation in (s for group in SITUATIONS for s in group() if only in s.name):
-        for seeds, scale, spread in product((3, 5), situation.scales, situation.spreads):
-            counts = situation.counts(seeds, draws, spread, scale)
+        for seeds, spread in product((3, 5), situation.spreads):
+            counts = situation.counts(seeds, draws, spread)
             rate = {v: counts[v] / draws for v in ("holds", "cannot tell", FAILS)}
             false = sum(rate[v] for v in situation.wrong)
             least = situation.least.get(seeds, 0.0) if spread is even else 0.0
@@ -293,7 +290,7 @@ def judged_lines(only: str, draws: int) -> Iterator[tuple[str, bool]]:
             kind = spread.__name__.replace("_", " ")
             yield (
                 (
-                    f"{situation.name:<46} {seeds}  {scale:<9} {kind:<11} {told}   {bound}{power}"
+                    f"{situation.name:<46} {seeds}  {kind:<11} {told}   {bound}{power}"
                     f"{'' if good else '   OUT OF BOUNDS'}"
                 ),
                 good,

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from bench.analysis.measured import Measured, Metrics, Noise
-from bench.analysis.statistics import Estimate, NumbersBySeed, Term, contrast, sure_to_a_step
+from bench.analysis.measured import Measured, Metrics
+from bench.analysis.statistics import Estimate, How, NumbersBySeed, Term, contrast, sure_to_a_step
 from bench.cells.cell import Cell
 from bench.cells.groups import CellIndex, follows
 from bench.cells.learning_rate import SCALED
@@ -57,23 +57,21 @@ def difference(metric: str, pairs: Sequence[CellPair], measured: Measured) -> Es
         measured: all cells of a suite at a scale and the metrics of the finished ones.
     """
     cells = [cell for pair in pairs for side in pair for cell in side]
-    noise, terms = measured.noise(metric, cells), list[Term]()
+    terms = list[Term]()
     sides = [[cell for pair in pairs for cell in pair[i]] for i in (0, 1)]
     whole = {c.id for side in sides for c in whole_seeds(metric, side, measured.metrics)}
     for pair in pairs:
         for side, sign in zip(pair, (1, -1), strict=True):
             points = dict[str, Term]()
             for cell in side:
-                term = points.setdefault(
-                    cell.but_seed, Term(1.0, NumbersBySeed(), noise.alike(cell))
-                )
+                term = points.setdefault(cell.but_seed, Term(1.0, NumbersBySeed()))
                 if cell.id in whole:
                     term.values[cell.seed] = measured.metrics[cell.id][metric]
             terms += [_by(t, sign / len(pairs) / len(points)) for t in points.values()]
             if not points:
                 return None
     done = [cell for cell in cells if metric in measured.metrics.get(cell.id, {})]
-    return _estimate(terms, noise, _step(metric, done, measured.metrics))
+    return _estimate(terms, measured.how(metric, cells), _step(metric, done, measured.metrics))
 
 
 def estimates_of(
@@ -86,7 +84,7 @@ def estimates_of(
         measured: all cells of a suite at a scale and the metrics of the finished ones.
         needed: the cells that the check names.
     """
-    metrics, noise = measured.numbers(check, needed), measured.noise_of(check, needed)
+    metrics, how = measured.numbers(check, needed), measured.how_of(check, needed)
     sides = _sides(check, measured.index)
     key_of, missing, whole = _key_of(check, sides), NO_CELL, []
     for side in sides:
@@ -95,16 +93,16 @@ def estimates_of(
     step = _step(check.metric, [cell for cell in needed if cell.id in metrics], metrics)
     found: list[tuple[Key, Effect, list[list[Cell]], list[list[Term]]]] = []
     for key, cells_of in _shared(whole).items():
-        series = [_series(check, side, metrics, noise) for side in cells_of]
+        series = [_series(check, side, metrics) for side in cells_of]
         for effect in check.effects(series):
             terms: list[list[Term]] = [[] for _ in series]
             for i, at, weight in effect.weights:
                 terms[i].append(_by(series[i][at], weight))
             found.append((key, effect, cells_of, terms))
     if found and check.averages:
-        groups = [_mean(found, check, noise, step)]
+        groups = [_mean(found, check, how, step)]
     else:
-        groups = [_group(check, *parts, noise, step) for parts in found]
+        groups = [_group(check, *parts, how, step) for parts in found]
     return [group for group in groups if group is not None], missing
 
 
@@ -173,12 +171,12 @@ def lead_of(
         floors: accuracy of the trivial baseline for each finished cell, by cell id.
     """
     cells, metric = [cell for cell in side if cell.id in floors], check.metric
-    noise, points = measured.noise(metric, cells), dict[str, Term]()
+    points = dict[str, Term]()
     for cell in cells:
-        term = points.setdefault(cell.but_seed, Term(1.0, NumbersBySeed(), noise.alike(cell)))
+        term = points.setdefault(cell.but_seed, Term(1.0, NumbersBySeed()))
         term.values[cell.seed] = measured.metrics[cell.id][metric] - floors[cell.id]
     terms = [_by(term, 1 / len(points)) for term in points.values()]
-    return _estimate(terms, noise, _step(metric, cells, measured.metrics))
+    return _estimate(terms, measured.how(metric, cells), _step(metric, cells, measured.metrics))
 
 
 def telling_settings(groups: Sequence[tuple[Known, Known]]) -> list[Known]:
@@ -198,11 +196,11 @@ def telling_settings(groups: Sequence[tuple[Known, Known]]) -> list[Known]:
 
 
 def _estimate(
-    terms: Sequence[Term], noise: Noise, step: float | None, offset: float = 0.0
+    terms: Sequence[Term], how: How, step: float | None, offset: float = 0.0
 ) -> Estimate | None:
     if not terms:
         return None
-    estimate = contrast(terms, noise.how, noise.pools, offset)
+    estimate = contrast(terms, how, offset)
     return None if estimate is None else sure_to_a_step(estimate, step)
 
 
@@ -212,10 +210,10 @@ def _group(
     effect: Effect,
     sides: list[list[Cell]],
     terms: list[list[Term]],
-    noise: Noise,
+    how: How,
     step: float | None,
 ) -> Group | None:
-    estimate = _estimate([t for side in terms for t in side], noise, step, check.offset)
+    estimate = _estimate([t for side in terms for t in side], how, step, check.offset)
     if estimate is None:
         return None
     means = _means(terms, of_shared=estimate.how == "paired" or estimate.n == 1)
@@ -237,7 +235,7 @@ def _means(terms: list[list[Term]], *, of_shared: bool) -> list[float]:
 def _mean(
     found: Sequence[tuple[Key, Effect, list[list[Cell]], list[list[Term]]]],
     check: Check,
-    noise: Noise,
+    how: How,
     step: float | None,
 ) -> Group | None:
     """Return the mean of the effects of all groups as one."""
@@ -247,7 +245,7 @@ def _mean(
         [_by(t, 1 / count) for *_, of_group in found for t in of_group[i]]
         for i in range(len(first))
     ]
-    return _group(check, (), effect, sides, terms, noise, step)
+    return _group(check, (), effect, sides, terms, how, step)
 
 
 def _sides(check: Check, index: CellIndex) -> list[list[Cell]]:
@@ -284,12 +282,12 @@ def _why_not_whole(metric: str, side: Sequence[Cell], metrics: Metrics) -> str |
     return None
 
 
-def _series(check: Check, cells: Sequence[Cell], metrics: Metrics, noise: Noise) -> TermsByPoint:
+def _series(check: Check, cells: Sequence[Cell], metrics: Metrics) -> TermsByPoint:
     """Return the points of one side of a group by the value of the axis."""
     series = TermsByPoint()
     for at, of_point in _points(check, cells).items():
         numbers = NumbersBySeed((c.seed, check.number(metrics[c.id])) for c in of_point)
-        series[at] = Term(1.0, numbers, noise.alike(of_point[0]))
+        series[at] = Term(1.0, numbers)
     return series
 
 
@@ -327,7 +325,7 @@ def check_effects(check: Check, cells: Sequence[Cell]) -> None:
 
 
 def _by(term: Term, weight: float) -> Term:
-    return Term(term.weight * weight, term.values, term.alike)
+    return Term(term.weight * weight, term.values)
 
 
 def _step(metric: str, cells: Sequence[Cell], metrics: Metrics) -> float | None:

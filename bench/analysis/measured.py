@@ -1,26 +1,21 @@
-"""Finished cells of a suite at a scale: one number per seed, and the variance over seeds.
+"""Finished cells of a suite at a scale, with one number per seed.
 
-The table `spread.yaml` fixes in advance how the seed variance is estimated. It is based on other
-seeds. If the judged seeds reject a shared variance, each point uses its own.
+The table `paired.yaml` fixes in advance on which metrics effects are paired by seed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from math import log2
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Literal
 
-import numpy as np
-import scipy
 from pydantic import TypeAdapter, ValidationError
 
 from bench.analysis.doubts import believed, doubts_of
 from bench.analysis.room import Rooms
-from bench.analysis.statistics import How, Pools, pooled
+from bench.analysis.statistics import How
 from bench.cells.cell import Cell
 from bench.cells.groups import CellIndex
 from bench.errors import PublishedError
@@ -36,8 +31,7 @@ from bench.text import counted
 
 Metrics = dict[str, dict[str, float]]  # by cell id
 
-SPREAD = Path(__file__).parent / "spread.yaml"
-UNEQUAL = 0.01  # how often points of one spread may be taken for points of several
+PAIRED = Path(__file__).parent / "paired.yaml"
 
 TRAIN_TIME = "log2_train_hours"
 HOUR_S = 3600
@@ -48,32 +42,13 @@ MACHINE = (
 """Settings that must be equal before times are compared."""
 
 
-class Spread(Record):
-    """How the seed variance of some metrics of an experiment at a scale is estimated."""
+class Paired(Record):
+    """Metrics of an experiment at a scale whose effects are computed seed by seed."""
 
     experiment: str
     scale: str
     metrics: list[str]
-    how: Literal["paired", "pooled"]
-    apart: list[str] = []  # settings in which cells must agree to share a variance
     why: str
-
-    def name(self, cell: Cell) -> Hashable:
-        """Return the name of the variance that cells share."""
-        return tuple(cell.known.get(name) for name in self.apart)
-
-
-@dataclass(frozen=True)
-class Noise:
-    """How the standard error of a contrast is estimated."""
-
-    how: How = "separate"
-    pools: Pools = field(default_factory=dict)
-    spread: Spread | None = None
-
-    def alike(self, cell: Cell) -> Hashable:
-        """Return the name of the variance that the cell shares; None if it shares none."""
-        return self.spread.name(cell) if self.spread and self.how == "pooled" else None
 
 
 class Measured:
@@ -96,7 +71,6 @@ class Measured:
         self.metrics: Metrics = {
             name: kept.metrics | times.get(name, {}) for name, kept in self.finished.items()
         }
-        self._pools: dict[str, Pools] = {}
 
     @cached_property
     def index(self) -> CellIndex:
@@ -125,42 +99,17 @@ class Measured:
         why = "; ".join(dict.fromkeys(reasons))
         return f"{len(reasons)} of {counted(len(cells), 'cell')} were left out: {why}"
 
-    def noise(self, metric: str, cells: Sequence[Cell]) -> Noise:
-        """Return how the standard error of a contrast between these cells is estimated.
-
-        All cells of the scale share one variance unless a test on their seeds rejects this.
-        """
+    def how(self, metric: str, cells: Sequence[Cell]) -> How:
+        """Return how the standard error of a contrast between these cells is estimated."""
         experiments = {cell.experiment for cell in cells}
-        if len(experiments) != 1:
-            return Noise()
-        spread = spread_of(experiments.pop(), self.scale, metric)
-        if spread is None:
-            return Noise()
-        if spread.how != "pooled":
-            return Noise(spread.how)
-        if metric not in self._pools:
-            self._pools[metric] = self._pooled(metric, spread)
-        return Noise(spread.how, self._pools[metric], spread)
+        if len(experiments) == 1 and is_paired(experiments.pop(), self.scale, metric):
+            return "paired"
+        return "separate"
 
-    def noise_of(self, check: Check, cells: Sequence[Cell]) -> Noise:
+    def how_of(self, check: Check, cells: Sequence[Cell]) -> How:
         """Return how the standard error of a check is estimated."""
         plain = check.at is None and len(check.metrics) == 1
-        return self.noise(check.metric, cells) if plain else Noise()
-
-    def _pooled(self, metric: str, spread: Spread) -> Pools:
-        points: dict[Hashable, dict[Hashable, list[float]]] = {}
-        for cell in self.cells:
-            number = self.metrics.get(cell.id, {}).get(metric)
-            if number is not None and cell.experiment == spread.experiment:
-                alike = points.setdefault(spread.name(cell), {})
-                alike.setdefault(cell.but_seed, []).append(number)
-        step = max((cell.step_of(metric) or 0.0 for cell in self.cells), default=0.0)
-        variances = {
-            name: pooled(samples.values())
-            for name, samples in points.items()
-            if not unequal_spread(samples.values(), step)
-        }
-        return {name: v for name, v in variances.items() if v is not None}
+        return self.how(check.metric, cells) if plain else "separate"
 
 
 def number_at(history: TrainingHistory, metric: str, at: At) -> float | None:
@@ -209,11 +158,11 @@ def seed_numbers(
     return numbers
 
 
-TABLE: TypeAdapter[list[Spread]] = TypeAdapter(list[Spread])
+TABLE: TypeAdapter[list[Paired]] = TypeAdapter(list[Paired])
 
 
-def read_spread(path: Path) -> list[Spread]:
-    """Read a file of variance rules.
+def read_paired(path: Path) -> list[Paired]:
+    """Read a file of metrics whose effects are paired by seed.
 
     Raises:
         PublishedError: the file is invalid.
@@ -225,13 +174,13 @@ def read_spread(path: Path) -> list[Spread]:
 
 
 @cache
-def _shipped() -> list[Spread]:
-    return read_spread(SPREAD)
+def _shipped() -> list[Paired]:
+    return read_paired(PAIRED)
 
 
 @cache
-def spread_of(experiment: str, scale: str, metric: str) -> Spread | None:
-    """Return how the seed variance of a metric is estimated; None if no rule exists.
+def is_paired(experiment: str, scale: str, metric: str) -> bool:
+    """Return whether effects on a metric are computed seed by seed.
 
     Args:
         experiment: experiment of the compared cells.
@@ -239,31 +188,7 @@ def spread_of(experiment: str, scale: str, metric: str) -> Spread | None:
         metric: name of the metric.
     """
     rows = (row for row in _shipped() if (row.experiment, row.scale) == (experiment, scale))
-    return next((row for row in rows if metric in row.metrics), None)
-
-
-def unequal_spread(groups: Iterable[Sequence[float]], step: float = 0.0) -> bool:
-    """Return whether Bartlett's test rejects, at UNEQUAL, that points share a variance.
-
-    Source: Bartlett (1937), Proc. R. Soc. A 160. The test assumes normal values.
-
-    Args:
-        groups: the numbers of each point. Groups with fewer than two numbers are ignored.
-        step: resolution of the metric. The variance of a point is at least the rounding variance.
-    """
-    enough = [values for values in groups if len(values) > 1]
-    freedom = np.array([len(values) - 1 for values in enough])
-    least = step**2 / 12
-    variances = np.array([max(float(np.var(values, ddof=1)), least) for values in enough])
-    if len(enough) < 2 or not variances.any():
-        return False
-    if not variances.all():
-        return True
-    total = int(freedom.sum())
-    shared = float(freedom @ variances) / total
-    statistic = total * np.log(shared) - float(freedom @ np.log(variances))
-    small = 1 + ((1 / freedom).sum() - 1 / total) / (3 * (len(enough) - 1))
-    return bool(scipy.special.chdtrc(len(enough) - 1, statistic / small) < UNEQUAL)
+    return any(metric in row.metrics for row in rows)
 
 
 def train_times(finished: Mapping[str, Finished]) -> dict[str, dict[str, float]]:

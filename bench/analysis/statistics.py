@@ -1,13 +1,14 @@
 """Means over seeds, contrasts between such means, and their uncertainty.
 
 Seeds are independent samples. An effect is a weighted sum of means over seeds, one mean for each
-point of the grid. Its standard error comes from the variance over seeds, in one of three ways.
-`analysis/spread.yaml` fixes the way in advance:
+point of the grid. Its standard error comes from the variance over seeds, in one of two ways:
 
 - *paired*: the sum is computed for each seed, so effects common to a seed (initial weights, data
-  order) cancel. Student's interval with n - 1 degrees of freedom for n seeds;
-- *pooled*: points share one variance unless a test on their seeds rejects this;
+  order) cancel. Student's interval with n - 1 degrees of freedom for n seeds.
+  `analysis/paired.yaml` lists the metrics with this way;
 - *separate*: every point has its own variance, with Welch's degrees of freedom (Biometrika 34).
+
+So an interval depends on the compared points alone, never on other cells of a suite.
 
 The bootstrap is not used: three seeds allow only ten different resamples, and its 95 % interval
 covers the mean in only 70 % of cases. With fewer than two seeds there is no interval and no
@@ -17,11 +18,10 @@ images.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, isinf
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -35,7 +35,7 @@ SAME = 1e-9  # numbers nearer than this, relatively, are equal but for rounding
 NORMAL = 1.96  # half of a 95 % interval, in standard errors
 POWER = 0.8  # how often an effect is seen that counts as one that could be seen
 
-How = Literal["paired", "pooled", "separate"]
+How = Literal["paired", "separate"]
 
 
 @dataclass(frozen=True)
@@ -127,13 +127,6 @@ class Estimate:
         return float(half + power) + self.reach
 
 
-class Variance(NamedTuple):
-    """Variance over the seeds of one point, or of several points that share it."""
-
-    value: float
-    freedom: int
-
-
 class NumbersBySeed(dict[int, float]):
     """One number per seed of a point, with cached mean and variance."""
 
@@ -143,40 +136,19 @@ class NumbersBySeed(dict[int, float]):
         return float(np.mean([*self.values()]))
 
     @cached_property
-    def variance(self) -> Variance | None:
-        """Variance over the seeds; None below two."""
-        return pooled([[*self.values()]])
+    def variance(self) -> float:
+        """Variance over the seeds, of which there are two at least."""
+        return float(np.var([*self.values()], ddof=1))
 
 
 class Term(NamedTuple):
-    """One point of the grid in a contrast: its weight and its number per seed.
-
-    `alike`: name of the variance that points share; None if the point has its own.
-    """
+    """One point of the grid in a contrast: its weight and its number per seed."""
 
     weight: float
     values: NumbersBySeed
-    alike: Hashable = None
 
 
-Pools = Mapping[Hashable, Variance]
-"""The shared variances, by the name of the points that share one."""
-NONE_SHARED: Pools = MappingProxyType({})
-
-
-def pooled(groups: Iterable[Sequence[float]]) -> Variance | None:
-    """Return the shared variance of several points; None if no point has two seeds."""
-    enough = [values for values in groups if len(values) > 1]
-    freedom = sum(len(values) - 1 for values in enough)
-    if not freedom:
-        return None
-    squares = sum((len(v) - 1) * float(np.var(v, ddof=1)) for v in enough)
-    return Variance(squares / freedom, freedom)
-
-
-def contrast(
-    terms: Sequence[Term], how: How = "separate", pools: Pools = NONE_SHARED, offset: float = 0.0
-) -> Estimate | None:
+def contrast(terms: Sequence[Term], how: How = "separate", offset: float = 0.0) -> Estimate | None:
     """Return the weighted sum of means minus the offset; None if no seed has a value.
 
     The estimate is paired if all points share at least two seeds. It has no standard error if a
@@ -184,8 +156,7 @@ def contrast(
 
     Args:
         terms: the points of the grid with their weights and their numbers per seed.
-        how: estimate of the standard error: paired, pooled or separate.
-        pools: shared variances, for `pooled`.
+        how: estimate of the standard error: paired or separate.
         offset: number to subtract from the sum.
     """
     counts = [len(term.values) for term in terms]
@@ -197,7 +168,7 @@ def contrast(
         result = _student([sum(t.weight * t.values[s] for t in terms) for s in shared])
         result = replace(result, how="paired")
     elif min(counts) > 1:
-        result = _satterthwaite(terms, pools)
+        result = _welch(terms)
     elif shared:
         result = Estimate(1, sum(t.weight * t.values[shared[0]] for t in terms), inf, 1.0)
     else:
@@ -225,25 +196,15 @@ def _student(values: Sequence[float]) -> Estimate:
     return Estimate(n, float(np.mean(values)), std / n**0.5, n - 1, std)
 
 
-def _satterthwaite(terms: Sequence[Term], pools: Pools) -> Estimate:
-    """Return the contrast with a variance for each group of points that share one."""
-    groups: dict[Hashable, list[Term]] = {}
-    for i, term in enumerate(terms):
-        groups.setdefault(("own", i) if term.alike not in pools else term.alike, []).append(term)
-    total = spread = 0.0
-    for name, group in groups.items():
-        variance = pools[name] if name in pools else group[0].values.variance
-        assert variance is not None
-        share = variance.value * sum(t.weight**2 / len(t.values) for t in group)
-        total += share
-        spread += share**2 / variance.freedom
+def _welch(terms: Sequence[Term]) -> Estimate:
+    """Return the contrast with the variance of each point and Welch's degrees of freedom."""
+    shares = [t.weight**2 * t.values.variance / len(t.values) for t in terms]
+    total = sum(shares)
+    spread = sum(s**2 / (len(t.values) - 1) for s, t in zip(shares, terms, strict=True))
     freedom = total**2 / spread if spread else sum(len(t.values) - 1 for t in terms)
     mean = sum(t.weight * t.values.mean for t in terms)
-    std = (total**0.5) * len(terms[0].values) ** 0.5 if len(terms) == 1 else None
-    shared = (n in pools and pools[n].freedom >= len(g[0].values) for n, g in groups.items())
-    how: How = "pooled" if any(shared) else "separate"
-    n = min(len(t.values) for t in terms)
-    return Estimate(n, mean, total**0.5, freedom, std, how=how)
+    std = terms[0].values.variance ** 0.5 * abs(terms[0].weight) if len(terms) == 1 else None
+    return Estimate(min(len(t.values) for t in terms), mean, total**0.5, freedom, std)
 
 
 def t_interval(values: Sequence[float], level: float = LEVEL) -> Interval:

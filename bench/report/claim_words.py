@@ -13,7 +13,7 @@ def effect_words(record: Mapping[str, Any]) -> str:
     """Return a row of `bench claims --json` as text; empty without an effect.
 
     Example: `linear accuracy, DCL - InfoNCE at batch size 32: +0.4 [-1.1, 1.8] points (95 %
-    interval; holds if above 0), n = 5 (seed variance pooled, 20 degrees of freedom); paper +4.8;
+    interval; holds if above 0), n = 5 (seed variance separate, 7.8 degrees of freedom); paper +4.8;
     minimum detectable effect 1.2`.
     """
     if record["effect"] is None:

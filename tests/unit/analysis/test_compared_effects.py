@@ -14,7 +14,7 @@ from bench.analysis.compared_effects import (
     same_data,
     shown_effects,
 )
-from bench.analysis.measured import Measured, Spread
+from bench.analysis.measured import Measured
 from bench.analysis.room import Rooms
 from bench.analysis.statistics import Interval
 from bench.analysis.verdicts import Verdict, judge_effect
@@ -88,11 +88,8 @@ def test_it_is_the_effect_that_a_claim_is_judged_on() -> None:
 
 
 def test_how_seeds_spread_is_the_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Paired where the table of spreads says so: then what a seed moves alike cancels."""
-    paired = Spread(
-        experiment="pretrain", scale="cifar", metrics=["knn_top1"], how="paired", why="made up"
-    )
-    monkeypatch.setattr(measured_module, "spread_of", lambda *_: paired)
+    """Paired where the table says so: then what a seed moves alike cancels."""
+    monkeypatch.setattr(measured_module, "is_paired", lambda *_: True)
     (row, *_) = table_1(metric=lambda cell: {"knn_top1": 10.0 * cell.seed + accuracy(cell)})
     differences = [4 + d - i for d, i in zip(NOISE["dcl"], NOISE["infonce"], strict=True)][:5]
     interval = ttest_1samp(differences, 0).confidence_interval(0.95)

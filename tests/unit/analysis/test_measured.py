@@ -1,11 +1,13 @@
-"""One number per seed, and how far seeds spread."""
+"""One number per seed, and which cells an interval depends on."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
+from scipy.stats import ttest_ind
 
-from bench.analysis.measured import Measured, read_spread, spread_of, train_times
+from bench.analysis.contrasts import difference
+from bench.analysis.measured import Measured, is_paired, read_paired, train_times
 from bench.cells.baseline import without_baselines
 from bench.errors import PublishedError
 from bench.results.reader import Finished
@@ -16,37 +18,40 @@ from tests.fakes.paths import SUITES
 PATH = SUITES / "dcl-table-1.yaml"
 
 
-def test_what_is_not_in_the_table_is_not_known() -> None:
-    assert spread_of("pretrain", "paper", "linear_top1") is None
-    assert spread_of("supervised", "cpu", "linear_top1") is None
-    known = spread_of("pretrain", "cpu", "linear_top1")
-    assert known is not None
-    assert known.how == "pooled"
-    paired = spread_of("pretrain", "cpu", "q_b")
-    assert paired is not None
-    assert paired.how == "paired"
+def test_a_metric_is_paired_where_the_table_says_so() -> None:
+    assert is_paired("pretrain", "cpu", "q_b")
+    assert not is_paired("pretrain", "cpu", "linear_top1")
+    assert not is_paired("pretrain", "paper", "q_b")
+    assert not is_paired("supervised", "cpu", "q_b")
 
 
 def test_a_table_that_says_something_else_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "spread.yaml"
-    path.write_text("- {experiment: a, scale: b, metrics: [m], how: guessed, why: w}\n")
+    path = tmp_path / "paired.yaml"
+    path.write_text("- {experiment: a, scale: b, metrics: m, why: w}\n")
     with pytest.raises(PublishedError) as error:
-        read_spread(path)
-    assert str(error.value) == f"{path}: 0.how: found 'guessed', expected 'paired' or 'pooled'."
+        read_paired(path)
+    assert str(error.value) == f"{path}: 0.metrics: found 'm', expected a list."
 
 
-def test_runs_of_one_loss_share_a_variance_over_the_batch_sizes() -> None:
-    cells = without_baselines(expand(load_suite(PATH), "cpu", PATH))
-    wide = {"dcl": 1.0, "infonce": 3.0}
-    done = [
-        (c, Finished({"linear_top1": 90 + wide[c.settings["loss"]] * (c.seed - 2)}, {}))
-        for c in cells
-    ]
-    measured = Measured("cpu", cells, done)
-    pools = measured.noise("linear_top1", cells).pools
-    # Seeds 0 to 4 have the variance 2.5 at each of five batch sizes: 20 degrees of freedom.
-    assert sorted((round(v.value, 9), v.freedom) for v in pools.values()) == [(2.5, 20), (22.5, 20)]
-    assert Measured("paper", cells, done).noise("linear_top1", cells).pools == {}
+def test_an_interval_depends_on_the_compared_cells_alone() -> None:
+    """Other cells of the suite, with other or equal settings, change nothing."""
+    cells = without_baselines(expand(load_suite(PATH), "cifar", PATH))
+    done = [(c, Finished({"knn_top1": 50 + int(c.id[:2], 16) / 99}, {})) for c in cells]
+    at = [c for c in cells if c.known["batch_size"] == 32]
+    sides = [[c for c in at if c.known["loss"] == loss] for loss in ("dcl", "infonce")]
+    found = []
+    for chosen in (cells, at):
+        names = {c.id for c in chosen}
+        kept = [(c, result) for c, result in done if c.id in names]
+        found.append(
+            difference("knn_top1", [(sides[0], sides[1])], Measured("cifar", chosen, kept))
+        )
+    assert found[0] == found[1]
+    assert found[0] is not None
+    mine, theirs = ([dict(done)[c].metrics["knn_top1"] for c in side] for side in sides)
+    expected = ttest_ind(mine, theirs, equal_var=False).confidence_interval(0.95)
+    told = found[0].interval()
+    assert (told.low, told.high) == pytest.approx((expected.low, expected.high))
 
 
 ORIGIN: dict[str, Any] = {

@@ -9,18 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from bench.analysis.measured import UNEQUAL, unequal_spread
 from bench.analysis.statistics import (
     Estimate,
-    How,
     Interval,
     NumbersBySeed,
-    Pools,
     Term,
-    Variance,
     contrast,
     estimate,
-    pooled,
     sure_to_a_step,
     t_interval,
 )
@@ -66,22 +61,6 @@ def test_separate_variances_are_welchs_test() -> None:
     own = estimate(*sides)
     assert own is not None
     assert own.p_value(0.0) == pytest.approx(stats.ttest_ind(mine, theirs, equal_var=False).pvalue)
-
-
-def test_a_shared_variance_is_students_test_and_takes_in_other_points() -> None:
-    mine, theirs, third = [1.0, 2.0, 4.0], [0.5, 0.7, 2.4], [7.0, 9.0]
-    terms = [Term(w, NumbersBySeed(enumerate(v)), "a") for w, v in ((1.0, mine), (-1.0, theirs))]
-    two = pooled([mine, theirs])
-    assert two is not None
-    found = contrast(terms, "pooled", {"a": two})
-    assert found is not None
-    assert found.p_value(0.0) == pytest.approx(stats.ttest_ind(mine, theirs).pvalue)
-    three = pooled([mine, theirs, third, [3.0]])
-    assert three is not None
-    assert three.freedom == 5
-    expected = (2 * np.var(mine, ddof=1) + 2 * np.var(theirs, ddof=1) + 2.0) / 5
-    assert three.value == pytest.approx(float(expected))
-    assert pooled([[1.0], [2.0]]) is None
 
 
 def test_paired_seeds_cancel_what_both_sides_share() -> None:
@@ -148,42 +127,6 @@ def test_equal_seeds_are_no_surer_than_the_step_of_the_metric() -> None:
     assert not sure_to_a_step(same, 0.6).interval().inside(positive)
     assert sure_to_a_step(same, None).interval(0.9) == Interval(3, 0.5, None, None, None)
     assert sure_to_a_step(noisy, 9.0) == noisy
-
-
-def test_one_spread_is_refuted_where_a_test_of_its_own_says_so() -> None:
-    """Against scipy's; of points of one spread one in a hundred is refuted."""
-    draw = np.random.default_rng(0)
-    samples = [draw.normal(scale=draw.choice([1.0, 1.0, 4.0]), size=(4, 3)) for _ in range(200)]
-    samples += [draw.normal(size=(6, 5)) for _ in range(2000)]
-    found = [unequal_spread(groups.tolist()) for groups in samples]
-    assert found == [bool(stats.bartlett(*groups).pvalue < UNEQUAL) for groups in samples]
-    assert sum(found[:200]) > 0
-    assert np.mean(found[200:]) == pytest.approx(UNEQUAL, abs=0.007)
-
-
-def test_points_without_spread() -> None:
-    """Seeds that agree to the bit have at least the spread of the metric's rounding."""
-    assert unequal_spread([[1.0, 1.0, 1.0], [1.0, 2.0, 4.0]])
-    assert not unequal_spread([[1.0, 1.0, 1.0], [1.0, 2.0, 4.0]], step=1.0)
-    assert not unequal_spread([[1.0, 1.0], [3.0, 3.0]])
-    assert not unequal_spread([[1.0], [2.0, 9.0]])
-    assert not unequal_spread([])
-
-
-@pytest.mark.parametrize(
-    ("how", "shared", "told"),
-    [("paired", {}, "paired"), ("pooled", {"a": Variance(1.0, 4)}, "pooled"),
-     ("pooled", {}, "separate"), ("pooled", {"a": Variance(1.0, 1)}, "separate")],
-)  # fmt: skip
-def test_where_the_error_comes_from(how: How, shared: Pools, told: How) -> None:
-    """A contrast is pooled where one of its points shares a variance with others."""
-    terms = [
-        Term(1.0, NumbersBySeed({0: 1.0, 1: 2.0}), "a"),
-        Term(-1.0, NumbersBySeed({0: 3.0, 1: 5.0}), "b"),
-    ]
-    found = contrast(terms, how, shared)
-    assert found is not None
-    assert found.how == told
 
 
 def test_seeds_that_move_alike_have_the_noise_of_a_step() -> None:

@@ -58,8 +58,8 @@ def test_what_a_check_asks_for() -> None:
         ({"effect": None}, ""),
         ({"low": None, "high": None, "smallest_effect": None}, "+0.356 points (holds if above 0)"),
         (
-            {"spread": "pooled", "freedom": 15.6},
-            "n = 5 (seed variance pooled, 16 degrees of freedom); ",
+            {"spread": "paired", "freedom": 15.6},
+            "n = 5 (seed variance paired, 16 degrees of freedom); ",
         ),
         ({"others": [OTHER]}, "n = 5; related effects: MoCo +1.04 [0.52, 1.56]; "),
         ({"others": [OTHER | {"low": 0.002}]}, "related effects: MoCo +1.040 [0.002, 1.560]; "),

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from bench.analysis.deviations import deviations
-from bench.analysis.measured import spread_of
 from bench.cells.baseline import without_baselines
 from bench.suites.expand import expand
 from bench.suites.load import load_suite
@@ -71,12 +70,3 @@ def test_dcl_on_imagenet_has_both_learning_rates(name: str) -> None:
     assert {(s["weight_decay"], s["warmup_epochs"], s["knn_features"]) for s in found} == {
         (1e-6, 10, None)
     }
-
-
-@pytest.mark.parametrize("metric", ["linear_top1", "knn_top1", "few_shot_linear_top1"])
-def test_what_was_measured_first_is_judged_as_before(metric: str) -> None:
-    """The scale has another name, its cells and the spread of their seeds are the same."""
-    before, now = (spread_of("pretrain", scale, metric) for scale in ("cifar", "cifar-first"))
-    assert before is not None
-    assert now is not None
-    assert (now.how, now.apart, now.why) == (before.how, before.apart, before.why)
