@@ -11,6 +11,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bench.cells.cell import Cell
 from bench.errors import Damaged
 from bench.files.atomic import only_writer, to_json, to_npz, write_whole
@@ -20,7 +22,7 @@ from bench.results.digests import DIGESTS
 from bench.results.folder import UNTIL, CellFolder, damage_of
 from bench.results.provenance import flatten
 from bench.results.store import Store
-from bench.results.tables import CELL, MESSAGE, Arrays, CellRow, Tables, read_manifest
+from bench.results.tables import CELL, MESSAGE, SAME, Arrays, CellRow, Tables, read_manifest
 from bench.text import csv_text
 
 
@@ -132,7 +134,19 @@ def _drop_torn_manifest(folder: Path) -> None:
 
 
 def _write_arrays(path: Path, arrays: dict[str, Arrays]) -> None:
-    flat = {f"{i}/{name}": value for i in sorted(arrays) for name, value in arrays[i].items()}
+    """Write the arrays; of equal arrays only the first, and the names of the others."""
+    flat, first = dict[str, Any](), dict[Any, str]()
+    same = list[tuple[str, str]]()
+    for cell in sorted(arrays):
+        for name, value in arrays[cell].items():
+            key = f"{cell}/{name}"
+            kept = first.setdefault((value.dtype, value.shape, value.tobytes()), key)
+            if kept == key:
+                flat[key] = value
+            else:
+                same.append((key, kept))
+    if same:
+        flat[SAME] = np.array(same)
     if flat:
         write_whole(path, to_npz(flat))
     else:

@@ -2,7 +2,7 @@
 
     <folder>/<experiment>.<suite>.csv.gz          row per cell: cell, settings, metrics, origin.*
     <folder>/<experiment>.<suite>.history.csv.gz  row per history record: cell, step, metrics
-    <folder>/<experiment>.<suite>.arrays.npz      stored arrays, named id/array, if any
+    <folder>/<experiment>.<suite>.arrays.npz      arrays, named id/array, if any; equal ones once
     <folder>/<experiment>.<suite>.diverged.csv.gz row per diverged cell: cell, settings, origin.*
     <folder>/digests.json                         the SHA-256 of each of these files
 
@@ -38,6 +38,7 @@ from bench.text import foreign_text
 MOST_BYTES = 2**31  # of a file
 CELL, METRICS = "cell", "metrics"  # columns
 MESSAGE = "message"  # of a cell that diverged, in its provenance
+SAME = "same"  # pairs of names: an array that is not stored, and the stored one that equals it
 METRIC, PROVENANCE = "metric.", "origin."  # what the names of such columns begin with
 GONE = f"this file is missing, but {DIGESTS} lists it"
 FORMULA = "=+-@"  # a spreadsheet would compute what begins so
@@ -153,9 +154,11 @@ class Tables:
             return {}
         try:
             with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-                for key in archive.files:
+                stored = {key: archive[key] for key in archive.files}
+                stored |= {key: stored[kept] for key, kept in stored.pop(SAME, ())}
+                for key, value in stored.items():
                     cell, _, name = key.partition("/")
-                    arrays[cell][name] = archive[key]
+                    arrays[cell][name] = value
         except Exception as fault:  # numpy and zipfile raise many kinds for a torn file
             raise Damaged(f"{self.arrays_file}: the file cannot be read ({fault})") from fault
         return dict(arrays)

@@ -43,9 +43,7 @@ def test_an_interval_depends_on_the_compared_cells_alone() -> None:
     for chosen in (cells, at):
         names = {c.id for c in chosen}
         kept = [(c, result) for c, result in done if c.id in names]
-        found.append(
-            difference("knn_top1", [(sides[0], sides[1])], Measured("cpu", chosen, kept))
-        )
+        found.append(difference("knn_top1", [(sides[0], sides[1])], Measured("cpu", chosen, kept)))
     assert found[0] == found[1]
     assert found[0] is not None
     mine, theirs = ([dict(done)[c].metrics["knn_top1"] for c in side] for side in sides)

@@ -58,6 +58,24 @@ def test_arrays_survive_an_export(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "pretrain.arrays.npz").exists()
 
 
+def test_equal_arrays_are_stored_once(tmp_path: Path) -> None:
+    """Of equal numbers with another type or shape, each is kept as it is."""
+    arrays = [np.arange(4.0), np.arange(4.0), np.arange(4), np.arange(4.0).reshape(2, 2)]
+    store, cells = Store(tmp_path / "results"), [small_cell(seed=seed) for seed in range(4)]
+    for cell, array in zip(cells, arrays, strict=True):
+        store.folder(cell).finish({"loss": 1.0}, {"points": array}, {})
+    export_cells(cells[:1], store, tmp_path / "out")
+    export_cells(cells[1:], store, tmp_path / "out")
+    with np.load(tmp_path / "out" / "pretrain.arrays.npz") as stored:
+        assert len(stored.files) == 4
+        assert len(stored["same"]) == 1
+    found = Results(tmp_path / "out").finished(cells)
+    assert {cell.seed: kept.arrays["points"].tolist() for cell, kept in found} == {
+        cell.seed: array.tolist() for cell, array in zip(cells, arrays, strict=True)
+    }
+    assert {str(kept.arrays["points"].dtype) for _, kept in found} == {"float64", "int64"}
+
+
 def test_only_arrays_and_histories_that_are_read_are_exported(tmp_path: Path) -> None:
     store, cell = Store(tmp_path / "results"), small_cell()
     finish(store, cell, 0.25)
