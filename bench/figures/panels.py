@@ -89,7 +89,7 @@ def draw_figure(  # noqa: PLR0913  # what is drawn, from what, and what stands b
         cells: all cells of the scale.
         done: the finished ones.
         paper: the suite's paper.
-        scale: name of the scale, whose points may share a variance.
+        scale: name of the scale, which decides whether effects are paired by seed.
         rooms: headroom of the scale. Figures of accuracies show its two ends.
         published: whether the cells follow the published protocol. If so, published values on their
             data set are drawn in the same panel, otherwise in a separate one.

@@ -145,7 +145,7 @@ def measured_records(
         asked: definition of the table in the suite.
         done: the finished cells.
         rooms: headroom of accuracies; None if unknown.
-        scale: scale of the cells, which determines the seed variance of gains.
+        scale: scale of the cells, which decides whether gains are paired by seed.
         failed: the failed cells. If all cells of an entry failed, `mean` is null and n is 0.
     """
     records = []
@@ -188,7 +188,7 @@ def measured_table(
         asked: the metric and its layout.
         done: the finished cells.
         rooms: headroom of the scale's accuracies, printed below the table; None if there is none.
-        scale: scale of the cells, which determines the seed variance of gains.
+        scale: scale of the cells, which decides whether gains are paired by seed.
         failed: the failed cells.
     """
     found = _found(asked, done, scale, failed)
