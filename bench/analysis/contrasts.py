@@ -7,6 +7,7 @@ from the finished cells. `difference` is the simplest effect: it compares two gr
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
@@ -25,7 +26,7 @@ from bench.suites.checks import Check, Effect
 Key = tuple[Any, ...]  # what tells a group from others: pairs of a setting and its value
 Known = dict[str, Any]  # the settings of a cell
 KeyOf = Callable[[Known], Key]
-TermsByPoint = dict[Any, Term]  # the points of a group of one side, by the value of the axis
+Series = dict[Any, NumbersBySeed]  # the points of a group of one side, by the value of the axis
 CellPair = tuple[Sequence[Cell], Sequence[Cell]]  # the cells of a difference: one side, the other
 
 NO_CELL = "no cell of this scale has the settings that this check needs"
@@ -62,14 +63,15 @@ def difference(metric: str, pairs: Sequence[CellPair], measured: Measured) -> Es
     whole = {c.id for side in sides for c in whole_seeds(metric, side, measured.metrics)}
     for pair in pairs:
         for side, sign in zip(pair, (1, -1), strict=True):
-            points = dict[str, Term]()
-            for cell in side:
-                term = points.setdefault(cell.but_seed, Term(1.0, NumbersBySeed()))
-                if cell.id in whole:
-                    term.values[cell.seed] = measured.metrics[cell.id][metric]
-            terms += [_by(t, sign / len(pairs) / len(points)) for t in points.values()]
-            if not points:
+            if not side:
                 return None
+            points = defaultdict[str, NumbersBySeed](NumbersBySeed)
+            for cell in side:
+                numbers = points[cell.but_seed]
+                if cell.id in whole:
+                    numbers[cell.seed] = measured.metrics[cell.id][metric]
+            weight = sign / len(pairs) / len(points)
+            terms += [Term(weight, numbers) for numbers in points.values()]
     done = [cell for cell in cells if metric in measured.metrics.get(cell.id, {})]
     return _estimate(terms, measured.how(metric, cells), _step(metric, done, measured.metrics))
 
@@ -97,7 +99,7 @@ def estimates_of(
         for effect in check.effects(series):
             terms: list[list[Term]] = [[] for _ in series]
             for i, at, weight in effect.weights:
-                terms[i].append(_by(series[i][at], weight))
+                terms[i].append(Term(weight, series[i][at]))
             found.append((key, effect, cells_of, terms))
     if found and check.averages:
         groups = [_mean(found, check, how, step)]
@@ -171,11 +173,10 @@ def lead_of(
         floors: accuracy of the trivial baseline for each finished cell, by cell id.
     """
     cells, metric = [cell for cell in side if cell.id in floors], check.metric
-    points = dict[str, Term]()
+    points = defaultdict[str, NumbersBySeed](NumbersBySeed)
     for cell in cells:
-        term = points.setdefault(cell.but_seed, Term(1.0, NumbersBySeed()))
-        term.values[cell.seed] = measured.metrics[cell.id][metric] - floors[cell.id]
-    terms = [_by(term, 1 / len(points)) for term in points.values()]
+        points[cell.but_seed][cell.seed] = measured.metrics[cell.id][metric] - floors[cell.id]
+    terms = [Term(1 / len(points), numbers) for numbers in points.values()]
     return _estimate(terms, measured.how(metric, cells), _step(metric, cells, measured.metrics))
 
 
@@ -242,7 +243,7 @@ def _mean(
     count, (_, effect, first, _) = len(found), found[0]
     sides = [[c for _, _, cells, _ in found for c in cells[i]] for i in range(len(first))]
     terms = [
-        [_by(t, 1 / count) for *_, of_group in found for t in of_group[i]]
+        [Term(t.weight * (1 / count), t.values) for *_, of_group in found for t in of_group[i]]
         for i in range(len(first))
     ]
     return _group(check, (), effect, sides, terms, how, step)
@@ -282,13 +283,12 @@ def _why_not_whole(metric: str, side: Sequence[Cell], metrics: Metrics) -> str |
     return None
 
 
-def _series(check: Check, cells: Sequence[Cell], metrics: Metrics) -> TermsByPoint:
+def _series(check: Check, cells: Sequence[Cell], metrics: Metrics) -> Series:
     """Return the points of one side of a group by the value of the axis."""
-    series = TermsByPoint()
-    for at, of_point in _points(check, cells).items():
-        numbers = NumbersBySeed((c.seed, check.number(metrics[c.id])) for c in of_point)
-        series[at] = Term(1.0, numbers)
-    return series
+    return {
+        at: NumbersBySeed((c.seed, check.number(metrics[c.id])) for c in of_point)
+        for at, of_point in _points(check, cells).items()
+    }
 
 
 def _points(check: Check, cells: Sequence[Cell]) -> dict[Any, list[Cell]]:
@@ -322,10 +322,6 @@ def check_effects(check: Check, cells: Sequence[Cell]) -> None:
     """
     for sides in groups_among(check, CellIndex(cells)).values():
         check.effects([_points(check, side) for side in sides])
-
-
-def _by(term: Term, weight: float) -> Term:
-    return Term(term.weight * weight, term.values)
 
 
 def _step(metric: str, cells: Sequence[Cell], metrics: Metrics) -> float | None:

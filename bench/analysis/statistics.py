@@ -203,8 +203,9 @@ def _welch(terms: Sequence[Term]) -> Estimate:
     spread = sum(s**2 / (len(t.values) - 1) for s, t in zip(shares, terms, strict=True))
     freedom = total**2 / spread if spread else sum(len(t.values) - 1 for t in terms)
     mean = sum(t.weight * t.values.mean for t in terms)
-    std = terms[0].values.variance ** 0.5 * abs(terms[0].weight) if len(terms) == 1 else None
-    return Estimate(min(len(t.values) for t in terms), mean, total**0.5, freedom, std)
+    n = min(len(t.values) for t in terms)
+    std = (total * n) ** 0.5 if len(terms) == 1 else None
+    return Estimate(n, mean, total**0.5, freedom, std)
 
 
 def t_interval(values: Sequence[float], level: float = LEVEL) -> Interval:
