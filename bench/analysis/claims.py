@@ -40,7 +40,7 @@ from bench.record import Json
 from bench.results.fitness import Failed, failed_among
 from bench.results.reader import Done
 from bench.suites.checks import Check
-from bench.suites.suite import Suite
+from bench.suites.suite import Scale, Suite
 
 ONE_SEED = "one seed has no interval"
 SHOWN = "measured, but the check cannot contradict the claim, so it decides nothing"
@@ -60,8 +60,8 @@ class Judged:
     """One check of a claim: its effect over seeds, the required region and the verdict."""
 
     claim: Claim
-    scale: str
     check: Check
+    scale: str = ""  # where it was judged
     verdict: ClaimVerdict = ClaimVerdict.NOT_TESTED
     effect: Interval | None = None  # of the group that decides
     evidence: EvidenceKind | None = None  # None: the scale has no such cells
@@ -183,18 +183,18 @@ def judge_claims(
         SuiteError: no effect can be computed of a check.
     """
     of_scale = suite.scales[scale]
-    measured = Measured(scale, cells, done, Rooms(of_scale.baselines, baselines), failed)
+    measured = Measured(cells, done, Rooms(of_scale.baselines, baselines), failed)
     rows: list[Judged] = []
     for name, checks in suite.claims.items():
         judged = []
         for i, check in enumerate(checks):
             printed = printed_check(suite.name, name, i)
             try:
-                judged.append(_judge(suite, check, paper.claim(name), measured, printed))
+                judged.append(_judge(of_scale, check, paper.claim(name), measured, printed))
             except SuiteError as fault:
                 raise SuiteError(f"{suite.name}: claims.{name}.{i}: {fault}") from fault
         notes = tuple(suite.notes_on(name, scale))
-        rows += [replace(row, notes=notes) for row in _corrected(judged)]
+        rows += [replace(row, scale=scale, notes=notes) for row in _corrected(judged)]
     if (why := of_scale.no_verdict) is None:
         return [_at_scale(row) for row in rows]
     told = (_cannot_tell(row, why) if row.effect else row for row in rows)
@@ -202,10 +202,9 @@ def judge_claims(
 
 
 def _judge(
-    suite: Suite, written: Check, claim: Claim, measured: Measured, printed: PrintedCheck | None
+    scale: Scale, written: Check, claim: Claim, measured: Measured, printed: PrintedCheck | None
 ) -> Judged:
     """Return one check, judged on the scale's stand-in of its metric where it has one."""
-    scale = suite.scales[measured.scale]
     names = scale.stand_in.metrics if scale.stand_in and not written.at else {}
     stand_in = names.get(written.metric)
     check = written if stand_in is None else written.judged_on(stand_in)
@@ -232,7 +231,7 @@ def judge_check(
     """
     needed = cells_named(check, measured.index)
     groups, missing = estimates_of(check, measured, needed)
-    judged = Judged(claim, measured.scale, check, printed=printed)
+    judged = Judged(claim, check, printed=printed)
     if not groups:
         judged = replace(judged, here=bool(cells_of_check(check, needed)))
         failed = failed_among(needed, measured.failed)

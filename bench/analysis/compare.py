@@ -169,7 +169,6 @@ def pairings(suite: Suite, cells: Sequence[Cell], paper: Paper) -> Iterator[Pair
 
 def compare(
     suite: Suite,
-    scale: str,
     cells: Sequence[Cell],
     done: Done,
     paper: Paper,
@@ -182,13 +181,12 @@ def compare(
 
     Args:
         suite: the suite, with its comparisons.
-        scale: one of its scales.
         cells: all cells of the selection.
         done: the finished cells with their metrics.
         paper: the paper with the published values.
         failed: the cells that failed.
     """
-    measured = Measured(scale, cells, done, failed=failed)
+    measured = Measured(cells, done, failed=failed)
     metrics = {cell.id: kept.metrics for cell, kept in done}
     doubts = {cell.id: doubts_of(cell, kept) for cell, kept in done}
     pairs = list(pairings(suite, cells, paper))

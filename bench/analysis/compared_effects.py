@@ -45,7 +45,7 @@ from bench.suites.printed_effects import (
     wanted_settings,
 )
 from bench.suites.protocol import stated_of, stated_settings
-from bench.suites.suite import Scalar, Scale, Settings, Suite, axis_values
+from bench.suites.suite import Scalar, Settings, Suite, axis_values
 from bench.text import value_text
 
 ScalarSet = set[Scalar]
@@ -301,7 +301,7 @@ def compare_effects(
     for effect in printed:
         c = effect.comparison
         families.setdefault(repr((c.artifact, c.metric, c.where, effect.of)), []).append(effect)
-    measured, of_scale = Measured(scale, cells, done, rooms), suite.scales[scale]
+    measured, of_scale = Measured(cells, done, rooms), suite.scales[scale]
     known = [cell.known for cell in cells] if of_scale.protocol == "reduced" else []
     fixed = {n: values for n, values in axis_values(suite).items() if n not in of_scale.shared}
     rows_of = _printed_settings(suite, paper, printed)
@@ -311,7 +311,7 @@ def compare_effects(
         every = [settings for part in rows_of.values() for settings in part]
         counterparts = Counterparts(rows_of[artifact.id], every, known, fixed)
         stated = stated_settings(suite, paper, artifact)
-        rows += _Family(of_scale, measured, family, counterparts, stated).compared()
+        rows += _Family(suite, scale, measured, family, counterparts, stated).compared()
     return rows
 
 
@@ -353,7 +353,8 @@ class _Family:
 
     def __init__(
         self,
-        scale: Scale,
+        suite: Suite,
+        scale: str,
         measured: Measured,
         printed: Sequence[PrintedEffect],
         counterparts: Counterparts,
@@ -361,10 +362,10 @@ class _Family:
     ) -> None:
         """Take effects that share artifact, metric, the cells looked at and the two sides."""
         self.measured, self.printed, self.counterparts = measured, printed, counterparts
-        self.stated = stated
+        self.stated, self.scale, of_scale = stated, scale, suite.scales[scale]
         metric = printed[0].comparison.metric
-        self.no_verdict = scale.no_verdict
-        self.stand_in = scale.stand_in.metrics.get(metric) if scale.stand_in else None
+        self.no_verdict = of_scale.no_verdict
+        self.stand_in = of_scale.stand_in.metrics.get(metric) if of_scale.stand_in else None
         self.metric = self.stand_in or metric
 
     def compared(self) -> list[ComparedEffect]:
@@ -425,7 +426,7 @@ class _Family:
         return ComparedEffect(
             paper=first.value.paper,
             artifact=first.comparison.artifact,
-            scale=self.measured.scale,
+            scale=self.scale,
             metric=first.comparison.metric,
             stand_in=self.stand_in,
             of=first.of,

@@ -42,9 +42,7 @@ class Evidence:
     @cached_property
     def compared(self) -> list[Compared]:
         """Published values with measured ones."""
-        rows = compare(
-            self.suite, self.scale, self.cells, self.done, self.paper, failed=self.failed
-        )
+        rows = compare(self.suite, self.cells, self.done, self.paper, failed=self.failed)
         return values_with_others(_with_room(rows, self.cells, self.rooms), self.suite, self.paper)
 
     @cached_property

@@ -5,7 +5,7 @@ The table `paired.yaml` fixes in advance on which metrics effects are paired by 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from math import log2
 from pathlib import Path
@@ -26,7 +26,7 @@ from bench.results.fitness import Failed
 from bench.results.reader import Done, Finished
 from bench.results.tables import TrainingHistory
 from bench.suites.checks import At, Check
-from bench.suites.suite import Comparison
+from bench.suites.suite import Comparison, Scalar
 from bench.text import counted
 
 Metrics = dict[str, dict[str, float]]  # by cell id
@@ -43,12 +43,19 @@ MACHINE = (
 
 
 class Paired(Record):
-    """Metrics of an experiment at a scale whose effects are computed seed by seed."""
+    """Metrics on which effects between certain cells are computed seed by seed."""
 
     experiment: str
-    scale: str
+    where: dict[str, Scalar] = {}  # settings of the cells
     metrics: list[str]
     why: str
+
+    def concerns(self, metric: str, cells: Iterable[Cell]) -> bool:
+        """Return whether the metric and all of the cells are of the kind that the row names."""
+        return metric in self.metrics and all(
+            cell.experiment == self.experiment and self.where.items() <= cell.settings.items()
+            for cell in cells
+        )
 
 
 class Measured:
@@ -56,15 +63,13 @@ class Measured:
 
     def __init__(
         self,
-        scale: str,
         cells: Sequence[Cell],
         done: Done,
         rooms: Rooms | None = None,
         failed: Failed = (),
     ) -> None:
         """Name the cells, finished and failed ones; leave out numbers that mean nothing."""
-        self.scale, self.cells, self.rooms = scale, cells, rooms or Rooms()
-        self.failed = failed
+        self.cells, self.rooms, self.failed = cells, rooms or Rooms(), failed
         self.finished: dict[str, Finished] = {c.id: kept for c, kept in believed(done)}
         self.doubts = {cell.id: doubts for cell, kept in done if (doubts := doubts_of(cell, kept))}
         times = train_times(self.finished)
@@ -99,12 +104,10 @@ class Measured:
         why = "; ".join(dict.fromkeys(reasons))
         return f"{len(reasons)} of {counted(len(cells), 'cell')} were left out: {why}"
 
-    def how(self, metric: str, cells: Sequence[Cell]) -> How:
+    @staticmethod
+    def how(metric: str, cells: Sequence[Cell]) -> How:
         """Return how the standard error of a contrast between these cells is estimated."""
-        experiments = {cell.experiment for cell in cells}
-        if len(experiments) == 1 and is_paired(experiments.pop(), self.scale, metric):
-            return "paired"
-        return "separate"
+        return "paired" if is_paired(metric, cells) else "separate"
 
     def how_of(self, check: Check, cells: Sequence[Cell]) -> How:
         """Return how the standard error of a check is estimated."""
@@ -178,17 +181,9 @@ def _shipped() -> list[Paired]:
     return read_paired(PAIRED)
 
 
-@cache
-def is_paired(experiment: str, scale: str, metric: str) -> bool:
-    """Return whether effects on a metric are computed seed by seed.
-
-    Args:
-        experiment: experiment of the compared cells.
-        scale: scale of the suite.
-        metric: name of the metric.
-    """
-    rows = (row for row in _shipped() if (row.experiment, row.scale) == (experiment, scale))
-    return any(metric in row.metrics for row in rows)
+def is_paired(metric: str, cells: Sequence[Cell]) -> bool:
+    """Return whether an effect on a metric between these cells is computed seed by seed."""
+    return any(row.concerns(metric, cells) for row in _shipped())
 
 
 def train_times(finished: Mapping[str, Finished]) -> dict[str, dict[str, float]]:

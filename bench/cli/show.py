@@ -47,7 +47,7 @@ def show(
     entries = [
         (record, others_of(table, record, beside))
         for table in tables
-        for record in measured_records(table, done, rooms, selection.scale, failed)
+        for record in measured_records(table, done, rooms, failed)
     ]
     notes = others_lines(entries, selection)
     answer(
@@ -145,7 +145,7 @@ def print_measured(
     print_line(f"{selection.title} ({scale.protocol}: {scale.what}): {done_text(done, of, failed)}")
     lines, left_out, rooms = 0, 0, rooms_of(selection, done)
     for asked in tables:
-        table = measured_table(asked, done, rooms, selection.scale, failed)
+        table = measured_table(asked, done, rooms, failed)
         if table is None:
             continue
         lines += len(table.rows) + 3

@@ -116,7 +116,7 @@ def compare_methods(
         if setting is None:
             continue
         having.append((suite, name))
-        measured, own = Measured(name, cells, results.finished(cells)), _without_searches(cells)
+        measured, own = Measured(cells, results.finished(cells)), _without_searches(cells)
         leads += [
             (suite, name, shown)
             for one in _metrics(suite, name, own, metric)

@@ -61,12 +61,12 @@ class Gains(OfCells, draw="gains"):
     @classmethod
     def is_drawable(cls, figure: Figure, cells: Sequence[Cell], done: Done) -> bool:
         """Whether any gain can be estimated."""
-        return bool(cls.found(figure, Measured("", cells, done)))
+        return bool(cls.found(figure, Measured(cells, done)))
 
     @classmethod
-    def canvas(cls, figure: Figure, cells: Sequence[Cell], done: Done, scale: str) -> Canvas | None:
+    def canvas(cls, figure: Figure, cells: Sequence[Cell], done: Done) -> Canvas | None:
         """Draw one point per gain, with both intervals."""
-        found = cls.found(figure, Measured(scale, cells, done))
+        found = cls.found(figure, Measured(cells, done))
         return cls._canvas(figure, found) if found else None
 
     @staticmethod

@@ -269,8 +269,8 @@ class OfCells(ABC):
 
     @classmethod
     @abstractmethod
-    def canvas(cls, figure: Figure, cells: Sequence[Cell], done: Done, scale: str) -> Canvas | None:
-        """Return the figure at the scale named `scale`; None if it is not drawable."""
+    def canvas(cls, figure: Figure, cells: Sequence[Cell], done: Done) -> Canvas | None:
+        """Return the figure; None if it is not drawable."""
 
 
 class OfArrays(OfCells):
@@ -282,13 +282,7 @@ class OfArrays(OfCells):
         return bool(cls.drawable(figure, cells, done))
 
     @classmethod
-    def canvas(
-        cls,
-        figure: Figure,
-        cells: Sequence[Cell],
-        done: Done,
-        scale: str,  # noqa: ARG003
-    ) -> Canvas | None:
+    def canvas(cls, figure: Figure, cells: Sequence[Cell], done: Done) -> Canvas | None:
         """Draw the arrays of the cells that have them."""
         kept = cls.drawable(figure, cells, done)
         return cls._canvas(figure, kept) if kept else None

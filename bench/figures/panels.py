@@ -74,7 +74,6 @@ def draw_figure(  # noqa: PLR0913  # what is drawn, from what, and what stands b
     done: Done,
     paper: Paper,
     *,
-    scale: str = "",
     rooms: Rooms | None = None,
     published: bool = True,
     failed: Failed = (),
@@ -89,7 +88,6 @@ def draw_figure(  # noqa: PLR0913  # what is drawn, from what, and what stands b
         cells: all cells of the scale.
         done: the finished ones.
         paper: the suite's paper.
-        scale: name of the scale, which decides whether effects are paired by seed.
         rooms: headroom of the scale. Figures of accuracies show its two ends.
         published: whether the cells follow the published protocol. If so, published values on their
             data set are drawn in the same panel, otherwise in a separate one.
@@ -99,7 +97,7 @@ def draw_figure(  # noqa: PLR0913  # what is drawn, from what, and what stands b
     with look():
         kind = KINDS[figure.draw]
         if issubclass(kind, OfCells):
-            canvas = kind.canvas(figure, cells, done, scale)
+            canvas = kind.canvas(figure, cells, done)
         else:
             frames = [measured(figure, q, cells, done, rooms, failed) for q in figure.quantities]
             if not _is_drawn(frames[0], figure):

@@ -82,9 +82,7 @@ class Found:
         return Entry(text, number=interval.mean, cells=ids)
 
 
-def _found(
-    asked: MeasuredTable, done: Done, scale: str, failed: Failed
-) -> dict[tuple[Any, ...], Found]:
+def _found(asked: MeasuredTable, done: Done, failed: Failed) -> dict[tuple[Any, ...], Found]:
     """Return what was measured by the values of the rows' settings and the column's."""
     metric, runs = asked.metric, dict[tuple[Any, ...], list[tuple[Cell, Finished]]]()
     for cell, finished in done:
@@ -100,7 +98,7 @@ def _found(
         doubts = dict.fromkeys(why for c, f in of if (why := doubts_of(c, f).get(metric)))
         cells, values = [c for c, _ in [*of, *more]], [f.metrics[metric] for _, f in of]
         found[key] = Found(cells, values, [*doubts], Counter(reason for _, reason in more))
-    return found if asked.baseline is None else _with_gains(asked, found, done, scale)
+    return found if asked.baseline is None else _with_gains(asked, found, done)
 
 
 def _place(asked: MeasuredTable, cell: Cell) -> tuple[Any, ...] | None:
@@ -113,12 +111,12 @@ def _place(asked: MeasuredTable, cell: Cell) -> tuple[Any, ...] | None:
 
 
 def _with_gains(
-    asked: MeasuredTable, found: dict[tuple[Any, ...], Found], done: Done, scale: str
+    asked: MeasuredTable, found: dict[tuple[Any, ...], Found], done: Done
 ) -> dict[tuple[Any, ...], Found]:
     """Return what was found with how far it lies above what the table compares it with."""
     names, keys = [*asked.rows, asked.columns or "metric"], list(found)
     points = [dict(zip(names, key, strict=True)) for key in keys]
-    measured, gains = Measured(scale, [cell for cell, _ in done], done), dict(found)
+    measured, gains = Measured([cell for cell, _ in done], done), dict(found)
     for key, base in zip(keys, gain_bases(points, asked.baseline), strict=True):
         if base is not None:
             mine, theirs = found[key].cells, found[keys[base]].cells
@@ -132,7 +130,6 @@ def measured_records(
     asked: MeasuredTable,
     done: Done,
     rooms: Rooms | None = None,
-    scale: str = "",
     failed: Failed = (),
 ) -> list[dict[str, Any]]:
     """Return a table's entries as numbers: means over n seeds with 95 % t-intervals.
@@ -145,11 +142,10 @@ def measured_records(
         asked: definition of the table in the suite.
         done: the finished cells.
         rooms: headroom of accuracies; None if unknown.
-        scale: scale of the cells, which decides whether gains are paired by seed.
         failed: the failed cells. If all cells of an entry failed, `mean` is null and n is 0.
     """
     records = []
-    for key, one in _found(asked, done, scale, failed).items():
+    for key, one in _found(asked, done, failed).items():
         interval, gain = one.interval, one.gain
         of = rooms.of(asked.metric, one.cells) if rooms else []
         records.append(
@@ -179,7 +175,6 @@ def measured_table(
     asked: MeasuredTable,
     done: Done,
     rooms: Rooms | None = None,
-    scale: str = "",
     failed: Failed = (),
 ) -> Table | None:
     """Return means over seeds with 95 % t-interval half-widths; None without results.
@@ -188,10 +183,9 @@ def measured_table(
         asked: the metric and its layout.
         done: the finished cells.
         rooms: headroom of the scale's accuracies, printed below the table; None if there is none.
-        scale: scale of the cells, which decides whether gains are paired by seed.
         failed: the failed cells.
     """
-    found = _found(asked, done, scale, failed)
+    found = _found(asked, done, failed)
     if not found:
         return None
     columns = sorted({key[-1] for key in found}, key=_order)
@@ -225,7 +219,7 @@ def best_lines(suite: Suite, done: Done) -> list[str]:
     rows: dict[tuple[Any, ...], list[tuple[Any, Found]]] = {}
     for asked, table in zip(suite.tables, own_tables(suite, cells), strict=True):
         if suite.paper is None and asked.columns and asked.metric.endswith("_top1"):
-            for key, one in _found(table, done, "", ()).items():
+            for key, one in _found(table, done, ()).items():
                 if one.values and not one.doubts and isinstance(key[-1], int | float):
                     named = tuple(map(value_text, key[: len(asked.rows)]))
                     rows.setdefault((asked.columns, asked.metric, *named), []).append(

@@ -276,7 +276,7 @@ def _seeds_text(seeds: Sequence[int]) -> str:
 
 def _measured(evidence: Evidence) -> list[Table]:
     made = (
-        measured_table(t, evidence.done, evidence.rooms, evidence.scale, evidence.failed)
+        measured_table(t, evidence.done, evidence.rooms, evidence.failed)
         for t in own_tables(evidence.suite, evidence.cells)
     )
     return [table for table in made if table is not None]
@@ -449,7 +449,6 @@ def _draw(evidence: Evidence, facts: SectionFacts, folder: Path) -> None:
             cells,
             done,
             evidence.paper,
-            scale=evidence.scale,
             rooms=evidence.rooms,
             published=evidence.is_published,
             failed=evidence.failed,

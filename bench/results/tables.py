@@ -155,7 +155,8 @@ class Tables:
         try:
             with np.load(io.BytesIO(content), allow_pickle=False) as archive:
                 stored = {key: archive[key] for key in archive.files}
-                stored |= {key: stored[kept] for key, kept in stored.pop(SAME, ())}
+                same = stored.pop(SAME, np.array([])).tolist()
+                stored |= {key: stored[kept] for key, kept in same}
                 for key, value in stored.items():
                     cell, _, name = key.partition("/")
                     arrays[cell][name] = value

@@ -16,7 +16,7 @@ def compared(name: str, scale: str, metric: Any, seeds: int = 3, **update: Any) 
     suite = load_suite(path).model_copy(update=update)
     cells = expand(suite, scale, path, seeds=range(seeds))
     done = [(cell, Finished(metric(cell), {})) for cell in cells]
-    return compare(suite, scale, cells, done, check_suite(suite, path))
+    return compare(suite, cells, done, check_suite(suite, path))
 
 
 def printed_value(cell: Any) -> float:

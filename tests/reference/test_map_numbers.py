@@ -83,7 +83,7 @@ def interval_of(
     sides = [[c for c in cells if has(c, settings)] for settings in (one, one | than)]
     assert [len(side) for side in sides] == [5, 5]
     found = difference(
-        metric, [(sides[0], sides[1])], Measured(scale, cells, Results(REFERENCE).finished(cells))
+        metric, [(sides[0], sides[1])], Measured(cells, Results(REFERENCE).finished(cells))
     )
     assert found is not None
     gain = found.interval()

@@ -61,7 +61,7 @@ def differences(of: Evidence) -> Iterator[Shown]:
         if record["effect"] is not None and not judged.check.at and len(judged.check.sides) == 2:
             yield shown("claims", judged.check.metric, record)
     for table in of.suite.tables:
-        records = measured_records(table, of.done, of.rooms, of.scale)
+        records = measured_records(table, of.done, of.rooms)
         for record in records:
             if record["gain"] is not None:
                 yield shown("show", table.metric, record["gain"])

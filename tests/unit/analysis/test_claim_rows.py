@@ -24,7 +24,7 @@ def judged(verdict: ClaimVerdict, mean: float | None, position: int = 0) -> Judg
     check = SUITE.claims["toy-mi-steady"][position]
     claim = load_paper("eqco").claim("toy-mi-steady")
     missing = None if effect else "no seed"
-    return Judged(claim, "quick", check, verdict, effect, EvidenceKind.TOYS, missing)
+    return Judged(claim, check, "quick", verdict, effect, EvidenceKind.TOYS, missing)
 
 
 def place(name: str, suites: list[str], reason: str | None = None) -> Mention:

@@ -72,7 +72,7 @@ def test_a_printed_value_off_by_one_digit_differs() -> None:
     table = paper.artifact("table-9")
     wrong = [replace(v, value=(v.value or 0) + (v.row == 7)) for v in table.values]
     artifacts = paper.artifacts | {"table-9": replace(table, values=wrong)}
-    rows = compare(suite, "paper", cells, done, replace(paper, artifacts=artifacts))
+    rows = compare(suite, cells, done, replace(paper, artifacts=artifacts))
     assert [row.published.row for row in rows if str(row.verdict) == "smaller"] == [7]
 
 
@@ -82,7 +82,7 @@ def test_a_seed_counts_once() -> None:
     cells = expand(suite, "quick", path)
     done = [(cell, Finished({"mi_lower_bound": 1.0}, {})) for cell in cells]
     with pytest.raises(ValueError, match=r"^table-9: a mean over seeds has the same seed twice:"):
-        compare(suite, "quick", cells + cells, done, load_paper("eqco"))
+        compare(suite, cells + cells, done, load_paper("eqco"))
 
 
 def test_rows_outside_the_scale_are_missing() -> None:

@@ -80,7 +80,7 @@ def test_it_is_the_effect_that_a_claim_is_judged_on() -> None:
         than=where | {"loss": "infonce"},
     )  # fmt: skip
     claim = load_paper("dcl").claim("small-batch-cifar-stl10")
-    effect = judge_check(check, claim, Measured("cifar", cells, done)).effect
+    effect = judge_check(check, claim, Measured(cells, done)).effect
     (row, *_) = table_1()
     assert effect is not None
     assert row.measured is not None

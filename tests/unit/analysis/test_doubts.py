@@ -177,7 +177,7 @@ def test_no_value_and_no_claim_is_judged_on_it(value: float, doubted: bool) -> N
     suite, paper = load_suite(SUITES / "eqco-table-9.yaml"), load_paper("eqco")
     done = planted(value)
     cells = [cell for cell, _ in done]
-    rows = compare(suite, "paper", cells, done, paper)
+    rows = compare(suite, cells, done, paper)
     odd = [row for row in rows if row.row["K"] == 64 and row.row["loss"] == "infonce"]
     others = [row for row in rows if row not in odd]
     assert odd

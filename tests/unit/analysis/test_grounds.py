@@ -150,7 +150,7 @@ def test_whether_a_side_learned_does_not_depend_on_what_it_is_compared_with() ->
     own = without_baselines(cells)
     done = [(c, Finished({"knn_top1": numbers[c.known["loss"]](c)}, {})) for c in own]
     rooms = Rooms(suite.scales["cifar"].baselines, baselines(labels=99.0))
-    measured = Measured("cifar", own, done, rooms)
+    measured = Measured(own, done, rooms)
     check: Any = ADAPTER.validate_python({"metric": "knn_top1"} | AT_64)
     judged = judge_check(check, load_paper("dcl").claim("batch-flat-small-scale"), measured)
     assert judged.smallest_effect is not None

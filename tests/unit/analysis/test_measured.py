@@ -8,7 +8,7 @@ from scipy.stats import ttest_ind
 
 from bench.analysis.contrasts import difference
 from bench.analysis.measured import Measured, is_paired, read_paired, train_times
-from bench.cells.baseline import without_baselines
+from bench.cells.baseline import baselines_among, without_baselines
 from bench.errors import PublishedError
 from bench.results.reader import Finished
 from bench.suites.expand import expand
@@ -19,15 +19,18 @@ PATH = SUITES / "dcl-table-1.yaml"
 
 
 def test_a_metric_is_paired_where_the_table_says_so() -> None:
-    assert is_paired("pretrain", "cpu", "q_b")
-    assert not is_paired("pretrain", "cpu", "linear_top1")
-    assert not is_paired("pretrain", "paper", "q_b")
-    assert not is_paired("supervised", "cpu", "q_b")
+    on_digits, elsewhere = (expand(load_suite(PATH), scale, PATH) for scale in ("cpu", "paper"))
+    trained, others = without_baselines(on_digits), without_baselines(elsewhere)
+    assert is_paired("q_b", trained)
+    assert not is_paired("linear_top1", trained)
+    assert not is_paired("q_b", others)
+    assert not is_paired("q_b", [trained[0], others[0]])
+    assert not is_paired("q_b", baselines_among(on_digits))
 
 
 def test_a_table_that_says_something_else_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "paired.yaml"
-    path.write_text("- {experiment: a, scale: b, metrics: m, why: w}\n")
+    path.write_text("- {experiment: a, metrics: m, why: w}\n")
     with pytest.raises(PublishedError) as error:
         read_paired(path)
     assert str(error.value) == f"{path}: 0.metrics: found 'm', expected a list."
@@ -43,7 +46,7 @@ def test_an_interval_depends_on_the_compared_cells_alone() -> None:
     for chosen in (cells, at):
         names = {c.id for c in chosen}
         kept = [(c, result) for c, result in done if c.id in names]
-        found.append(difference("knn_top1", [(sides[0], sides[1])], Measured("cpu", chosen, kept)))
+        found.append(difference("knn_top1", [(sides[0], sides[1])], Measured(chosen, kept)))
     assert found[0] == found[1]
     assert found[0] is not None
     mine, theirs = ([dict(done)[c].metrics["knn_top1"] for c in side] for side in sides)

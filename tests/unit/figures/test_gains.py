@@ -40,7 +40,7 @@ def done(cells: list[Pretrain]) -> Done:
 
 
 def test_each_group_is_a_point_with_the_interval_of_every_page() -> None:
-    measured = Measured("cifar", CELLS, done(CELLS))
+    measured = Measured(CELLS, done(CELLS))
     found = {gain.line: gain for gain in Gains.found(FIGURE, measured)}
     assert list(found) == [32, 64, 128, 256, 512]
     for batch, gain in found.items():
@@ -57,7 +57,7 @@ def test_each_group_is_a_point_with_the_interval_of_every_page() -> None:
 
 def test_the_figure_has_a_point_for_each_batch_with_both_sides() -> None:
     some = [cell for cell in CELLS if (cell.batch_size, cell.loss) != (64, "dcl")]
-    canvas = draw_figure(FIGURE, SUITE, CELLS, done(some), load_paper("dcl"), scale="cifar")
+    canvas = draw_figure(FIGURE, SUITE, CELLS, done(some), load_paper("dcl"))
     assert canvas is not None
     drawn = [c for c in canvas.axes[0].containers if isinstance(c, ErrorbarContainer)]
     assert sorted(str(c.get_label()) for c in drawn) == sorted(
@@ -96,7 +96,7 @@ def of_map(cell: Cell) -> Finished:
 
 def test_each_side_has_its_own_learning_rate() -> None:
     done_map: Done = [(cell, of_map(cell)) for cell in MAP_CELLS]
-    found = Gains.found(AGAINST_Q_B, Measured("cpu", MAP_CELLS, done_map))
+    found = Gains.found(AGAINST_Q_B, Measured(MAP_CELLS, done_map))
     points = {cell.but_seed for cell in MAP_CELLS}
     assert len(found) == len(points) / 2
     for gain in found:
@@ -106,7 +106,7 @@ def test_each_side_has_its_own_learning_rate() -> None:
 
 def test_along_a_setting_published_effects_and_others_stand_beside_gains() -> None:
     done_map: Done = [(cell, of_map(cell)) for cell in MAP_CELLS]
-    canvas = draw_figure(AGAINST_TAU, MAP, MAP_CELLS, done_map, load_paper("dcl"), scale="cpu")
+    canvas = draw_figure(AGAINST_TAU, MAP, MAP_CELLS, done_map, load_paper("dcl"))
     assert canvas is not None
     panels = {ax.get_title(): ax for ax in canvas.axes}
     assert list(panels) == ["batch_size = 32", "batch_size = 256"]

@@ -105,6 +105,9 @@ def test_a_torn_file_of_arrays_is_told(tmp_path: Path) -> None:
     (tmp_path / "out" / "digests.json").unlink()
     with pytest.raises(StoreError, match=r"pretrain\.arrays\.npz: the file cannot be read"):
         _ = found.arrays
+    np.savez(tmp_path / "out" / "pretrain.arrays.npz", same=np.array([["a/points", "gone/points"]]))
+    with pytest.raises(StoreError, match=r"the file cannot be read \('gone/points'\)"):
+        _ = found.arrays
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def dcl_stating(**stated: Any) -> Paper:
 def rows_of_table_1(paper: Paper) -> dict[str, list[Compared]]:
     """Return the rows of DCL's Table 1, ImageNet, with each metric."""
     suite, cells = shipped("dcl-table-1")
-    rows = [r for r in compare(suite, "", cells, [], paper) if r.artifact == "table-1-imagenet1k"]
+    rows = [r for r in compare(suite, cells, [], paper) if r.artifact == "table-1-imagenet1k"]
     return {metric: [r for r in rows if r.metric == metric] for metric in {r.metric for r in rows}}
 
 
