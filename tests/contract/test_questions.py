@@ -310,9 +310,10 @@ def test_each_question_of_a_map_has_the_note_that_answers_it(tmp_path: Path) -> 
     suites = [load_suite(SUITES / f"unigrad-table-{n}.yaml") for n in (2, 3)]
     write_index(tmp_path, [], suites, [load_paper("unigrad")], {}, found, [facts])
     first = (tmp_path / "index.md").read_text()
-    for one, note in zip(found, chosen.suite.notes, strict=False):
+    notes = chosen.suite.scales["cpu"].notes
+    for one, note in zip(found, notes, strict=False):
         page = (tmp_path / "questions" / f"{one.question.name}.md").read_text()
-        assert [markdown_text(text) in page for text in chosen.suite.notes].count(True) == 1
+        assert [markdown_text(text) in page for text in notes].count(True) == 1
         assert markdown_text(note) in page
         assert f"{len(evidence.done)} of {len(evidence.cells)} cells done." in page
         assert maps_of(one.question, [facts]) == [(facts, note)]
