@@ -16,6 +16,7 @@ TEXT = " ".join((ROOT / "README.md").read_text().split())
 DCL = {"optimizer": "sgd", "batch_size": 32, "width": 16, "view_strength": 1.0, "epochs": 5}
 QUEUE = {"method": "moco-v2", "loss": "infonce"}
 MUON = {"optimizer": "muon", "batch_size": 256, "symmetric": False}
+UNIGRAD = {"method": "unigrad"}
 SIMCO = MUON | {"method": "simco"}
 
 
@@ -61,6 +62,23 @@ SIMCO = MUON | {"method": "simco"}
          "to 1, InfoNCE loses {} and"),
         ("map-temperature", "cifar", {"loss": "dcl", "tau": 0.07}, {"tau": 1.0},
          "DCL loses {}."),
+        *[
+            ("map-families", "cifar", {"method": name, "momentum": 0.0}, UNIGRAD, words)
+            for name, words in [
+                ("simclr-momentum", "no momentum encoder: SimCLR is {} above UniGrad,"),
+                ("vicreg-momentum", "above UniGrad, VICReg {}, Barlow"),
+                ("barlow-twins-momentum", "Barlow Twins {}, MoCo"),
+                ("moco", "MoCo {}. A momentum"),
+            ]
+        ],
+        *[
+            ("map-families", "cifar", {"method": name, "momentum": 0.99}, {"momentum": 0.0}, words)
+            for name, words in [
+                ("moco", "changes MoCo by {+}, SimCLR"),
+                ("simclr-momentum", "SimCLR by {} and UniGrad"),
+                ("unigrad", "UniGrad by {+}. Digits"),
+            ]
+        ],
         ("map-which-negatives", "cpu", {"method": "ball", "ball_share": 1.0},
          {"ball_share": 0.03}, "nearest 3 % of the memory bank, BALL loses {}."),
     ],
