@@ -1,11 +1,18 @@
-"""The differences of maps that README names are those of the reference results."""
+"""The differences that README and the notes of maps name are those of the reference results."""
 
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from itertools import permutations
 from typing import Any
 
 import pytest
 
 from bench.analysis.contrasts import difference
 from bench.analysis.measured import Measured
+from bench.analysis.statistics import Interval
+from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
 from bench.results.reader import Results
 from bench.suites.expand import expand
@@ -18,6 +25,15 @@ QUEUE = {"method": "moco-v2", "loss": "infonce"}
 MUON = {"optimizer": "muon", "batch_size": 256, "symmetric": False}
 UNIGRAD = {"method": "unigrad"}
 SIMCO = MUON | {"method": "simco"}
+
+INTERVAL = re.compile(r"[+-]?\d+\.\d+ (?:points )?\[-?\d+\.\d+, -?\d+\.\d+\]")
+CHANGED = (
+    "method", "loss", "alpha", "K", "momentum", "optimizer", "batch_size", "tau", "symmetric",
+    "epochs", "width", "view_strength", "ball_share",
+)  # fmt: skip
+PART_OF = {"method": {"loss", "alpha", "K", "momentum", "tau"}, "loss": {"alpha"}}
+"""Settings that may change together with the method or the loss."""
+METRICS = ("knn_top1", "linear_top1", "warped_knn_top1")
 
 
 @pytest.mark.parametrize(
@@ -115,3 +131,56 @@ def interval_of(
 
 def has(cell: Cell, settings: dict[str, Any]) -> bool:
     return all(cell.known.get(name) == value for name, value in settings.items())
+
+
+@pytest.mark.parametrize("suite", sorted(path.stem for path in SUITES.glob("map-*.yaml")))
+def test_each_interval_in_the_notes_of_a_map_is_that_of_two_points(suite: str) -> None:
+    unknown = [
+        f"{scale}: {text}"
+        for scale in load_suite(SUITES / f"{suite}.yaml").scales.keys() - {"smoke"}
+        for text, others in intervals_in_notes(suite, scale)
+        if not any(text in written(name, scale, text) for name in (suite, *others))
+    ]
+    assert unknown == []
+
+
+def intervals_in_notes(suite: str, scale: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield each interval of the notes on a scale, with other suites that its sentence names."""
+    for note in load_suite(SUITES / f"{suite}.yaml").notes_at(scale):
+        for sentence in " ".join(note.split()).split(". "):
+            words = sentence.replace(",", "").split()
+            others = [w for w in words if w != suite and (SUITES / f"{w}.yaml").exists()]
+            for text in INTERVAL.findall(sentence):
+                yield text.replace("points ", "").removeprefix("+"), others
+
+
+def written(suite: str, scale: str, text: str) -> set[str]:
+    """Return all differences between two points, with as many decimals as `text` has."""
+    decimals = len(text.split()[0].split(".")[1])
+    return {
+        f"{i.mean:.{decimals}f} [{i.low:.{decimals}f}, {i.high:.{decimals}f}]"
+        for i in differences(suite, scale)
+    }
+
+
+@cache
+def differences(suite: str, scale: str) -> list[Interval]:
+    """Return the differences between all points that differ in one setting, or in its method."""
+    path = SUITES / f"{suite}.yaml"
+    cells = without_baselines(expand(load_suite(path), scale, path))
+    measured = Measured(cells, Results(REFERENCE).finished(cells))
+    points = defaultdict[str, list[Cell]](list)
+    for cell in cells:
+        if cell.id in measured.metrics:
+            points[cell.but_seed].append(cell)
+    sides = [side for side in permutations(points.values(), 2) if one_changed(*side)]
+    found = [difference(metric, [side], measured) for metric in METRICS for side in sides]
+    return [estimate.interval() for estimate in found if estimate is not None]
+
+
+def one_changed(one: list[Cell], other: list[Cell]) -> bool:
+    changed = {n for n in CHANGED if one[0].known.get(n) != other[0].known.get(n)}
+    for name, parts in PART_OF.items():
+        if name in changed:
+            changed -= parts
+    return len(changed) == 1
