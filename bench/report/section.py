@@ -371,7 +371,7 @@ def _origins(done: Sequence[tuple[Cell, Finished]]) -> dict[str, str]:
 
 
 def _finished_cells(evidence: Evidence) -> Table | None:
-    """Return a row a finished cell: what tells it apart, and its metrics as they are kept."""
+    """Return a row a finished cell: what tells it apart, and its metrics."""
     if not evidence.done:
         return None
     metrics = _metrics(evidence)
@@ -400,12 +400,12 @@ def _metrics(evidence: Evidence) -> list[str]:
 
 
 def _metric_entries(cell: Cell, finished: Finished, names: Sequence[str]) -> Iterator[Entry]:
-    """Yield a cell's metrics as they are kept, those that mean nothing with the mark."""
+    """Yield a cell's metrics, those that mean nothing with the mark."""
     doubts = doubts_of(cell, finished)
     for name in names:
         value = finished.metrics.get(name)
-        text = "" if value is None else f"{value!r} {MARK}" if name in doubts else repr(value)
-        yield Entry(text, number=value)
+        text = value_text(value, null="")
+        yield Entry(f"{text} {MARK}" if name in doubts and text else text, number=value)
 
 
 def write_section(evidence: Evidence, facts: SectionFacts, folder: Path) -> list[Path]:
