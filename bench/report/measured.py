@@ -31,6 +31,7 @@ from bench.suites.suite import MeasuredTable, Suite
 from bench.text import value_text
 
 NO_ROOM = "the baselines ({}, untrained network, training with labels) are not computed yet"
+SOME_ROOM = "some of these baselines are not computed yet for other entries"
 MOST_COLUMNS = 8  # of a table that no suite lays out
 LEAST_COLUMNS = 3  # of a setting whose best value is named
 LOW_MARK = "*"  # of an entry that does not lie above its trivial baseline
@@ -248,12 +249,15 @@ def _at_floor(
 def _notes(metric: str, found: Sequence[Found], rooms: Rooms, low: int) -> list[str]:
     """Return the rooms of all entries, and how many entries do not lie above their floor."""
     every = [cell for one in found for cell in one.cells]
-    if rooms.are_missing(metric, every):
+    known = rooms.of(metric, every)
+    missing = rooms.are_missing(metric, every)
+    if missing and not known:
         return [NO_ROOM.format(raw_inputs(metric))]
+    lines = [*room_lines(known), *([SOME_ROOM] if missing else [])]
     has_intervals = any(len(one.values) >= LEAST_SEEDS for one in found)
     what = "the lower end of the interval" if has_intervals else "the worst seed"
     note = f"{LOW_MARK} {low} of {len(found)} entries: {what} is not above the trivial baseline"
-    return [*room_lines(rooms.of(metric, every)), *([note] if low else [])]
+    return [*lines, *([note] if low else [])]
 
 
 def _reaches_floor(low: float, rooms: Sequence[Room]) -> bool:

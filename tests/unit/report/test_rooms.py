@@ -10,7 +10,7 @@ import pytest
 from bench.cells.baseline import Baseline
 from bench.cells.cell import Cell
 from tests.fakes.rooms import ROOMY, better, fill, unlearned
-from tests.fakes.suites import changed
+from tests.fakes.suites import REMOVED, changed
 from tests.fakes.workspace import Workspace
 
 pytestmark = pytest.mark.slow
@@ -87,6 +87,15 @@ def test_the_page_says_what_is_not_computed_yet(workspace: Workspace, path: Path
     assert f"\n\n{baselines} are not computed yet\n" in page
     assert "): the trivial baseline and supervised accuracy are not computed yet\n" in page
     assert "headroom 30.0" not in page
+
+
+def test_a_missing_baseline_of_one_network_does_not_hide_the_others(workspace: Workspace) -> None:
+    grid = {"width": [8, 16], "loss": ["infonce", "dcl"], "batch_size": [32]}
+    path = workspace.suite(changed(ROOMY, {"grid": grid, "fixed.width": REMOVED}))
+    missing = {"baseline": "labels", "width": 16}
+    page = pages(workspace, path, keep=lambda c: not missing.items() <= c.known.items())
+    below = f"{ROOM}\n\nsome of these baselines are not computed yet for other entries\n"
+    assert below in page["roomy/tiny/index.md"]
 
 
 def test_a_scale_without_baselines_says_nothing_of_them(workspace: Workspace) -> None:
