@@ -405,7 +405,7 @@ def _metric_entries(cell: Cell, finished: Finished, names: Sequence[str]) -> Ite
     for name in names:
         value = finished.metrics.get(name)
         text = value_text(value, null="")
-        yield Entry(f"{text} {MARK}" if name in doubts and text else text, number=value)
+        yield Entry(f"{text} {MARK}" if name in doubts else text, number=value)
 
 
 def write_section(evidence: Evidence, facts: SectionFacts, folder: Path) -> list[Path]:

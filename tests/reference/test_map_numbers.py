@@ -119,16 +119,20 @@ def interval_of(
     suite: str, scale: str, one: dict[str, Any], than: dict[str, Any], metric: str
 ) -> str:
     """Return a difference with its interval; `than` lists the other side's settings that differ."""
-    path = SUITES / f"{suite}.yaml"
-    cells = [c for c in expand(load_suite(path), scale, path) if c.known.get("loss") is not None]
+    cells, measured = measured_in(suite, scale)
     sides = [[c for c in cells if has(c, settings)] for settings in (one, one | than)]
     assert [len(side) for side in sides] == [5, 5]
-    found = difference(
-        metric, [(sides[0], sides[1])], Measured(cells, Results(REFERENCE).finished(cells))
-    )
+    found = difference(metric, [(sides[0], sides[1])], measured)
     assert found is not None
     gain = found.interval()
     return f"{gain.mean:.1f} [{gain.low:.1f}, {gain.high:.1f}]"
+
+
+@cache
+def measured_in(suite: str, scale: str) -> tuple[list[Cell], Measured]:
+    path = SUITES / f"{suite}.yaml"
+    cells = without_baselines(expand(load_suite(path), scale, path))
+    return cells, Measured(cells, Results(REFERENCE).finished(cells))
 
 
 def has(cell: Cell, settings: dict[str, Any]) -> bool:
@@ -168,9 +172,7 @@ def written(suite: str, scale: str, text: str) -> set[str]:
 @cache
 def differences(suite: str, scale: str) -> list[Interval]:
     """Return the differences between all points that differ in one setting, or in its method."""
-    path = SUITES / f"{suite}.yaml"
-    cells = without_baselines(expand(load_suite(path), scale, path))
-    measured = Measured(cells, Results(REFERENCE).finished(cells))
+    cells, measured = measured_in(suite, scale)
     points = defaultdict[str, list[Cell]](list)
     for cell in cells:
         if cell.id in measured.metrics:
