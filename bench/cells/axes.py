@@ -407,6 +407,9 @@ class Optimisation(StepsAxis):
     eigenspaces: bool = later(False)
     """Whether the evaluations during training also measure how well a linear predictor is aligned
     with the eigenvectors of F."""
+    q_b_limit: Annotated[float, Field(gt=0, lt=1)] | None = later()
+    """Limit below which a query's q_B counts as small; the metric q_b_low is the share of such
+    queries in an epoch; null: they are not counted."""
     online_linear: bool = False
     """Whether a linear classifier is trained along with the encoder, on its features, without
     gradients to the encoder."""

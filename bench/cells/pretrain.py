@@ -213,12 +213,12 @@ class Pretrain(EncoderCell):
     version: Literal[2] = 2
 
     metrics: ClassVar[tuple[str, ...]] = (
-        "train_loss", "surrogate", "mi_lower_bound", "q_b", "q_b_std", "q_b_cv", "q_b_mode",
-        "grad_norm_q", "grad_norm_q_std", "grad_norm_last_block", "grad_norm_last_block_std",
-        "grad_norm_last_block_cv", "grad_norm_block_before", "grad_norm_block_before_std",
-        "grad_norm_block_before_cv", "positive_similarity", "negative_similarity",
-        *metrics_of(EVALUATIONS), "knn_top1_best", "online_linear_top1", "own_record",
-        "principal_component_ratio", "eigenspace_alignment",
+        "train_loss", "surrogate", "mi_lower_bound", "q_b", "q_b_std", "q_b_cv", "q_b_low",
+        "q_b_mode", "grad_norm_q", "grad_norm_q_std", "grad_norm_last_block",
+        "grad_norm_last_block_std", "grad_norm_last_block_cv", "grad_norm_block_before",
+        "grad_norm_block_before_std", "grad_norm_block_before_cv", "positive_similarity",
+        "negative_similarity", *metrics_of(EVALUATIONS), "knn_top1_best", "online_linear_top1",
+        "own_record", "principal_component_ratio", "eigenspace_alignment",
     )  # fmt: skip
 
     def step_of(self, metric: str) -> float | None:

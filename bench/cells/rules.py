@@ -276,6 +276,11 @@ def _check_training(cell: Coordinates) -> None:
     )
     linear_protocol(cell.linear)
     need(
+        cell.q_b_limit is None or (cell.tau is not None and cell.target != "own"),
+        "q_b_limit needs a value of tau, which q_B depends on, and a target other than 'own', "
+        "which compares no queries with keys",
+    )
+    need(
         cell.lr_bias is None or cell.exempt or cell.optimizer == "muon",
         "lr_bias needs exempt true or optimizer 'muon', which treat biases and BN separately",
     )

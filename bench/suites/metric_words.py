@@ -6,6 +6,7 @@ METRICS = {
     "q_b_first": "q_B of the first epoch",
     "q_b_mode": "mode of q_B",
     "q_b_cv": "variation of q_B",
+    "q_b_low": "share of queries with small q_B",
     "q_b_in_dcl_gradient": "q_B in DCL's gradient",
     "mean_of_w_vmf": "mean of DCLW's weights",
     "sum_of_negative_weights_exp_over_U": "sum of the weights of the negatives",

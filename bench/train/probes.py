@@ -48,7 +48,8 @@ class Probes(nn.Module):
         self.untold = set() if cell.tau else {"q_b", "mi_lower_bound"}  # they need a temperature
         if cell.target == "own":  # which compares no queries with keys
             self.untold = set(PER_QUERY) - {"train_loss"}
-        self.names = (*PER_QUERY, *quantities)
+        self.limit = cell.q_b_limit
+        self.names = (*PER_QUERY, *([] if self.limit is None else ["q_b_low"]), *quantities)
         self.value = "train_loss" if loss_named(cell.loss).is_loss else "surrogate"
         self._weights = tuple(weights)
         self.own = OwnRecord(cell) if cell.record is not None else None
@@ -78,10 +79,9 @@ class Probes(nn.Module):
             bound_N = mi_lower_bound(loss_NCE_N, candidates=candidates)
             gradient = pair.probed_ND.grad
             norm_N = torch.zeros_like(pos_N) if gradient is None else gradient.norm(dim=1) * shares
-            values = torch.stack(
-                [loss_N.detach(), bound_N, q_N, norm_N, pos_N, neg_NK.mean(dim=1)]
-            ).double()
-            self._sum(self.sums, values)
+            values = [loss_N.detach(), bound_N, q_N, norm_N, pos_N, neg_NK.mean(dim=1)]
+            values += [] if self.limit is None else [q_N < self.limit]
+            self._sum(self.sums, torch.stack([value.double() for value in values]))
             self.histogram += histogram(q_N, bins=Q_B_BINS)
         if self.own is not None:
             self.own.add(pairs)

@@ -361,6 +361,11 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         "components, eigenspaces and watch take effect only during evaluations in "
         "training, so knn_every_epochs must be above 0",
     ),
+    "q_B without a temperature": (
+        {"method": "barlow-twins", "q_b_limit": 0.1},
+        "q_b_limit needs a value of tau, which q_B depends on, and a target other than 'own', "
+        "which compares no queries with keys",
+    ),
     "weights": (
         {"method": "barlow-twins", "weights_K": 3},
         "weights_K needs a value of tau, colour 'rgb', witness 'dot' and norm 'l2'",

@@ -57,7 +57,7 @@ def metrics(root: Path, cell: Pretrain) -> dict[str, float]:
 FULL: dict[str, Any] = {
     "few_shot": 2, "few_shot_draws": 2, "linear": "logistic", "online_linear": True,
     "knn_every_epochs": 1, "components": True, "weights_K": 20, "test_warp": "digits-25",
-    "spread": True, "ranks": True,
+    "spread": True, "ranks": True, "q_b_limit": 0.9,
 }  # fmt: skip
 
 

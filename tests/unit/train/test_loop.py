@@ -213,7 +213,7 @@ def test_probes_are_the_means_of_an_epoch(tmp_path: Path) -> None:
     """Recomputed step by step from the batches, beside the run."""
     from bench.losses import infonce, mi_lower_bound, q_b
 
-    training = training_of(small_cell(alpha=20.0, loss="eqco", epochs=1))
+    training = training_of(small_cell(alpha=20.0, loss="eqco", epochs=1, q_b_limit=0.9))
     found: dict[str, list[torch.Tensor]] = {"q_b": [], "mi_lower_bound": [], "train_loss": []}
     for step in range(training.steps):
         batch = training.batches.batch(0, step)
@@ -240,3 +240,6 @@ def test_probes_are_the_means_of_an_epoch(tmp_path: Path) -> None:
     spread = torch.cat(found["q_b"]).double().std(correction=0)
     assert line["q_b_std"] == pytest.approx(float(spread), rel=1e-3)
     assert line["q_b_cv"] == pytest.approx(line["q_b_std"] / line["q_b"])
+    below = torch.cat(found["q_b"]) < 0.9
+    assert 0 < below.double().mean() < 1
+    assert line["q_b_low"] == pytest.approx(float(below.double().mean()))
