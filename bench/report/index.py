@@ -21,12 +21,11 @@ from bench.papers.others import others as all_numbers
 from bench.papers.reader import Paper
 from bench.report.claim_words import effect_words
 from bench.report.page import Page
-from bench.report.questions import Answer, answers, maps_of
+from bench.report.questions import Answer, answers, first_sentences, maps_of
 from bench.report.section import SectionFacts
 from bench.report.summary import PUBLISHED, Origin, Summary, citation, origin_of_all
 from bench.report.tables import counts_text
 from bench.suites.suite import Suite
-from bench.text import first_sentence
 
 ORDER = (
     ClaimVerdict.HOLDS,
@@ -77,12 +76,7 @@ def write_index(
         "is_own": is_own,
         "answers": answered,
         "found": {one.question.name: one for one in found},
-        "maps": {
-            one.question.name: [
-                (of, first_sentence(note)) for of, note in maps_of(one.question, facts) if note
-            ]
-            for one in found
-        },
+        "maps": {one.question.name: first_sentences(maps_of(one.question, facts)) for one in found},
         "picture": _picture(to, found) if answered else None,
         "figures": {answer.question.name: _figure(to, answer) for answer in answered},
         "others_known": (len(projects), len(numbers), Counter(s.seen for s in seen.values())),

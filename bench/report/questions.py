@@ -13,6 +13,7 @@ from bench.report.page import Page
 from bench.report.section import SectionFacts
 from bench.report.summary import Summary
 from bench.suites.suite import Suite
+from bench.text import first_sentence
 
 MOST_LINES = 1  # of an answer
 ANSWERS = {  # at the published protocol, and at another scale
@@ -107,7 +108,8 @@ def write_questions(
             "found": one,
             "picture": f"{one.question.name}.svg" if drawn else None,
             "with_page": {"/".join(pair) for pair in claims},
-            "maps": maps_of(one.question, facts),
+            "maps": (maps := maps_of(one.question, facts)),
+            "map_findings": first_sentences(maps),
         }
         crumbs = [("Papers", "../index.html"), (one.question.question, None)]
         pages += Page("question.md.j2", one.question.question, "../", crumbs, values).write(page)
@@ -128,6 +130,13 @@ def maps_of(
             notes = (scale.notes or one.suite.notes) if scale.no_verdict is None else []
             found.append((one, next(iter(notes[question.map_note - 1 :]), None)))
     return found
+
+
+def first_sentences(
+    maps: Iterable[tuple[SectionFacts, str | None]],
+) -> list[tuple[SectionFacts, str]]:
+    """Return each scale of a map that has a note, and the note's first sentence."""
+    return [(of, first_sentence(note)) for of, note in maps if note]
 
 
 def answers(summaries: Sequence[Summary], suites: Sequence[Suite]) -> list[Answer]:

@@ -316,6 +316,8 @@ def test_each_question_of_a_map_has_the_note_that_answers_it(tmp_path: Path) -> 
         assert [markdown_text(text) in page for text in notes].count(True) == 1
         assert markdown_text(note) in page
         assert f"{len(evidence.done)} of {len(evidence.cells)} cells done." in page
+        finding = f"on {facts.words} (scale cpu, below): {markdown_text(first_sentence(note))}"
+        assert f"\n- The map of this question {finding}\n" in page.partition("\n## ")[0]
         assert maps_of(one.question, [facts]) == [(facts, note)]
         assert maps_of(one.question, [smoke := replace(facts, scale="smoke")]) == [(smoke, None)]
         assert f"{facts.words}: {markdown_text(first_sentence(note))} [All effects]" in first

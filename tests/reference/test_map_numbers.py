@@ -5,8 +5,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from itertools import permutations
+from statistics import fmean
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from bench.analysis.contrasts import difference
@@ -24,6 +27,8 @@ DCL = {"optimizer": "sgd", "batch_size": 32, "width": 16, "view_strength": 1.0, 
 QUEUE = {"method": "moco-v2", "loss": "infonce"}
 MUON = {"optimizer": "muon", "batch_size": 256, "symmetric": False}
 UNIGRAD = {"method": "unigrad"}
+AS_SEARCHED = {"epochs": 5, "width": 16, "view_strength": 1.0}
+CONFIGURATION = ("optimizer", "epochs", "width", "view_strength", "batch_size", "tau")
 SIMCO = MUON | {"method": "simco"}
 
 INTERVAL = re.compile(r"[+-]?\d+\.\d+ (?:points )?\[-?\d+\.\d+, -?\d+\.\d+\]")
@@ -137,6 +142,51 @@ def measured_in(suite: str, scale: str) -> tuple[list[Cell], Measured]:
 
 def has(cell: Cell, settings: dict[str, Any]) -> bool:
     return all(cell.known.get(name) == value for name, value in settings.items())
+
+
+@pytest.mark.parametrize(
+    ("scale", "settings", "words"),
+    [
+        ("cifar", {"optimizer": "sgd", "batch_size": [32, 256], **AS_SEARCHED},
+         "over the eight configurations with SGD, five epochs, width 16, full views and batch size "
+         "32 or 256, the rank correlation between the gain in kNN accuracy and the variation of "
+         "q_B (standard deviation divided by mean) is {}"),
+        ("cifar", {"optimizer": "muon"}, "over the eight with Muon, it is {}"),
+        ("cifar", {}, "over all 22 configurations, it is {}"),
+        ("cifar", {"optimizer": "sgd", "tau": 0.07, "batch_size": [8, 32]},
+         "over the six with SGD, temperature 0.07 and batch size 8 or 32, it is {}"),
+        ("cpu", {}, "Over the 23 configurations, the rank correlation between gain and variation "
+         "is {}"),
+        ("cpu", {"optimizer": "sgd", "tau": 0.07, "batch_size": [8, 32]},
+         "over the seven with SGD, temperature 0.07 and batch size 8 or 32, it is {}"),
+    ],
+)  # fmt: skip
+def test_a_rank_correlation_in_the_notes_on_dcl_is_that_of_the_configurations(
+    scale: str, settings: dict[str, Any], words: str
+) -> None:
+    notes = " ".join(" ".join(load_suite(SUITES / "map-dcl.yaml").notes_at(scale)).split())
+    gains, spreads = gains_and("q_b_cv", scale, settings)
+    expected = words.format(f"{gains.rank().corr(spreads.rank()):.2f}")
+    assert expected.lower() in notes.lower()
+
+
+def gains_and(metric: str, scale: str, settings: dict[str, Any]) -> tuple[pd.Series, pd.Series]:
+    """Return DCL's gain in kNN accuracy and InfoNCE's mean of a metric, by configuration."""
+    cells, measured = measured_in("map-dcl", scale)
+    points = defaultdict[tuple[Any, ...], dict[str, list[Cell]]](lambda: defaultdict(list))
+    for cell in cells:
+        if all(cell.known[name] in np.atleast_1d(value) for name, value in settings.items()):
+            points[tuple(cell.known[name] for name in CONFIGURATION)][cell.known["loss"]].append(
+                cell
+            )
+    name = "knn_top1" if scale == "cifar" else "warped_knn_top1"
+    gains, means = {}, {}
+    for at, sides in points.items():
+        found = difference(name, [(sides["dcl"], sides["infonce"])], measured)
+        assert found is not None
+        gains[at] = found.interval().mean
+        means[at] = fmean(measured.metrics[cell.id][metric] for cell in sides["infonce"])
+    return pd.Series(gains), pd.Series(means)
 
 
 @pytest.mark.parametrize("suite", sorted(path.stem for path in SUITES.glob("map-*.yaml")))
