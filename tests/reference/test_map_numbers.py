@@ -182,27 +182,61 @@ def has(cell: Cell, settings: dict[str, Any]) -> bool:
 def test_a_rank_correlation_in_the_notes_on_dcl_is_that_of_the_configurations(
     scale: str, settings: dict[str, Any], words: str
 ) -> None:
-    notes = " ".join(" ".join(load_suite(SUITES / "map-dcl.yaml").notes_at(scale)).split())
-    gains, spreads = gains_and("q_b_cv", scale, settings)
-    expected = words.format(f"{gains.rank().corr(spreads.rank()):.2f}")
+    assert_correlated(gains(scale, settings), "map-dcl", "q_b_cv", scale, words)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({}, "share of queries with q_B below 0.1 is {}"),
+        ({"optimizer": "sgd"}, "Over the 13 configurations with SGD, the rank correlation between "
+         "gain and share is {}"),
+        ({"optimizer": "muon"}, "over the eight with Muon, it is {}"),
+    ],
+)  # fmt: skip
+def test_a_rank_correlation_with_the_share_is_that_of_the_configurations(
+    settings: dict[str, Any], words: str
+) -> None:
+    assert_correlated(gains("cifar", settings), "map-dcl-q-b", "q_b_low", "cifar", words)
+
+
+def test_the_share_of_small_q_b_orders_the_configurations_as_its_variation_does() -> None:
+    variations = means("map-dcl-q-b", "q_b_cv", "cifar")
+    words = "almost as the variation of q_B does (rank correlation {})"
+    assert_correlated(variations, "map-dcl-q-b", "q_b_low", "cifar", words)
+
+
+def assert_correlated(values: pd.Series, suite: str, metric: str, scale: str, words: str) -> None:
+    """Check that the notes of a suite give the rank correlation of values with a metric of it."""
+    notes = " ".join(" ".join(load_suite(SUITES / f"{suite}.yaml").notes_at(scale)).split())
+    others = means(suite, metric, scale).reindex(values.index)
+    expected = words.format(f"{values.rank().corr(others.rank()):.2f}")
     assert expected.lower() in notes.lower()
 
 
-def gains_and(metric: str, scale: str, settings: dict[str, Any]) -> tuple[pd.Series, pd.Series]:
-    """Return DCL's gain in kNN accuracy and InfoNCE's mean of a metric, by configuration."""
+def means(suite: str, metric: str, scale: str) -> pd.Series:
+    """Return the means of a metric over InfoNCE's seeds, by configuration."""
+    cells, measured = measured_in(suite, scale)
+    values = defaultdict[tuple[Any, ...], list[float]](list)
+    for cell in cells:
+        if cell.known["loss"] == "infonce":
+            values[configuration(cell)].append(measured.metrics[cell.id][metric])
+    return pd.Series({at: fmean(found) for at, found in values.items()})
+
+
+def gains(scale: str, settings: dict[str, Any]) -> pd.Series:
+    """Return DCL's gain in kNN accuracy in the suite map-dcl, by configuration."""
     cells, measured = measured_in("map-dcl", scale)
     points = defaultdict[tuple[Any, ...], dict[str, list[Cell]]](lambda: defaultdict(list))
     for cell in cells:
         if all(cell.known[name] in np.atleast_1d(value) for name, value in settings.items()):
             points[configuration(cell)][cell.known["loss"]].append(cell)
     name = "knn_top1" if scale == "cifar" else "warped_knn_top1"
-    gains, means = {}, {}
-    for at, sides in points.items():
-        found = difference(name, [(sides["dcl"], sides["infonce"])], measured)
-        assert found is not None
-        gains[at] = found.interval().mean
-        means[at] = fmean(measured.metrics[cell.id][metric] for cell in sides["infonce"])
-    return pd.Series(gains), pd.Series(means)
+    found = {
+        at: difference(name, [(sides["dcl"], sides["infonce"])], measured)
+        for at, sides in points.items()
+    }
+    return pd.Series({at: gain.interval().mean for at, gain in found.items() if gain is not None})
 
 
 @pytest.mark.parametrize("suite", sorted(path.stem for path in SUITES.glob("map-*.yaml")))
