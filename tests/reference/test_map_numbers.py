@@ -186,24 +186,26 @@ def test_a_rank_correlation_in_the_notes_on_dcl_is_that_of_the_configurations(
 
 
 @pytest.mark.parametrize(
-    ("settings", "words"),
+    ("scale", "settings", "words"),
     [
-        ({}, "share of queries with q_B below 0.1 is {}"),
-        ({"optimizer": "sgd"}, "Over the 13 configurations with SGD, the rank correlation between "
-         "gain and share is {}"),
-        ({"optimizer": "muon"}, "over the eight with Muon, it is {}"),
+        ("cifar", {}, "share of queries with q_B below 0.1 is {}"),
+        ("cpu", {}, "share of queries with q_B below 0.1 is {}"),
+        ("cifar", {"optimizer": "sgd"}, "Over the 13 configurations with SGD, the rank correlation "
+         "between gain and share is {}"),
+        ("cifar", {"optimizer": "muon"}, "over the eight with Muon, it is {}"),
     ],
 )  # fmt: skip
 def test_a_rank_correlation_with_the_share_is_that_of_the_configurations(
-    settings: dict[str, Any], words: str
+    scale: str, settings: dict[str, Any], words: str
 ) -> None:
-    assert_correlated(gains("cifar", settings), "map-dcl-q-b", "q_b_low", "cifar", words)
+    assert_correlated(gains(scale, settings), "map-dcl-q-b", "q_b_low", scale, words)
 
 
-def test_the_share_of_small_q_b_orders_the_configurations_as_its_variation_does() -> None:
-    variations = means("map-dcl-q-b", "q_b_cv", "cifar")
+@pytest.mark.parametrize("scale", ["cpu", "cifar"])
+def test_the_share_of_small_q_b_orders_the_configurations_as_its_variation_does(scale: str) -> None:
+    variations = means("map-dcl-q-b", "q_b_cv", scale)
     words = "almost as the variation of q_B does (rank correlation {})"
-    assert_correlated(variations, "map-dcl-q-b", "q_b_low", "cifar", words)
+    assert_correlated(variations, "map-dcl-q-b", "q_b_low", scale, words)
 
 
 def assert_correlated(values: pd.Series, suite: str, metric: str, scale: str, words: str) -> None:
