@@ -99,9 +99,10 @@ def test_each_side_has_its_own_learning_rate() -> None:
     found = Gains.found(AGAINST_Q_B, Measured(MAP_CELLS, done_map))
     points = {cell.but_seed for cell in MAP_CELLS}
     assert len(found) == len(points) / 2
-    for gain in found:
-        assert gain.gain.mean == pytest.approx(10 * gain.line)
-        assert gain.across.mean == pytest.approx(1 / gain.line)
+    taus = [1 / gain.across.mean for gain in found]
+    assert sorted({round(tau, 2) for tau in taus}) == [0.03, 0.07, 0.2, 0.5]
+    assert [gain.gain.mean for gain in found] == pytest.approx([10 * tau for tau in taus])
+    assert {gain.line for gain in found} == {"sgd", "muon", "adam"}
 
 
 def test_along_a_setting_published_effects_and_others_stand_beside_gains() -> None:
