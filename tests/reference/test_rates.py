@@ -67,6 +67,7 @@ def best_in(
         ("map-dual-temperature", "cifar", SYMMETRY, 4, 100),
         ("map-dual-temperature", "cifar100", SYMMETRY, 4, 80),  # those of CIFAR-10
         ("map-which-negatives", "cpu", ("method", "ball_share"), 3, 40),
+        ("map-which-negatives", "cifar", ("method", "ball_share"), 3, 45),
         ("map-families", "cpu", ("momentum", "method"), 3, 42),
         ("map-families", "cifar", ("momentum", "method"), 3, 70),
     ],
