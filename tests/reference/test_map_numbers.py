@@ -285,7 +285,8 @@ def differences(suite: str, scale: str) -> list[Interval]:
 
 
 def one_changed(one: list[Cell], other: list[Cell]) -> bool:
-    changed = {n for n in CHANGED if one[0].known.get(n) != other[0].known.get(n)}
+    values = {n: (one[0].known.get(n), other[0].known.get(n)) for n in CHANGED}
+    changed = {n for n, (a, b) in values.items() if a != b and None not in (a, b)}
     for name, parts in PART_OF.items():
         if name in changed:
             changed -= parts
