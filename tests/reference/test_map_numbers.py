@@ -104,6 +104,13 @@ METRICS = ("knn_top1", "linear_top1", "warped_knn_top1")
         ],
         ("map-which-negatives", "cpu", {"method": "ball", "ball_share": 1.0},
          {"ball_share": 0.03}, "nearest 3 % of the memory bank, BALL loses {}."),
+        *[
+            ("map-which-negatives", "cifar", {"method": name, "ball_share": 0.03},
+             {"ball_share": 1.0}, words)
+            for name, words in [
+                ("ball", "BALL changes by {+} and RING"), ("ring", "and RING by {+}; corrected"),
+            ]
+        ],
     ],
 )  # fmt: skip
 def test_a_difference_in_readme_is_that_of_the_cells(
