@@ -30,7 +30,7 @@ from bench.suites.metric_words import metric_words
 from bench.suites.suite import MeasuredTable, Suite
 from bench.text import value_text
 
-NO_ROOM = "the baselines ({}, untrained network, training with labels) are not computed yet"
+NO_ROOM = "not all baselines ({}, untrained network, training with labels) are computed yet"
 SOME_ROOM = "some of these baselines are not computed yet for other entries"
 MOST_COLUMNS = 8  # of a table that no suite lays out
 LEAST_COLUMNS = 3  # of a setting whose best value is named
