@@ -77,9 +77,9 @@ def test_where_and_seeds_choose(workspace: Workspace) -> None:
 @pytest.mark.parametrize(
     ("where", "count"),
     [
-        ({"view_strength": [1.0]}, 210),  # the default
+        ({"view_strength": [1.0]}, 220),  # the default
         ({"view_strength": [0.3]}, 10),
-        ({"view_strength": [None]}, 210),  # the suite does not give it
+        ({"view_strength": [None]}, 220),  # the suite does not give it
         ({"projector_layers": [2], "batch_size": [256]}, 80),  # of the preset
     ],
 )
