@@ -125,9 +125,11 @@ def test_memory_banks_have_the_rates_of_their_searches() -> None:
             assert number in (2, 7) or known["bank_rate"] == rates[0], cell.settings
 
 
-@pytest.mark.parametrize(("name", "count"), [("figure-5", 24), ("figure-8", 18), ("table-1", 36)])
+@pytest.mark.parametrize(
+    ("name", "count"), [("figure-5", 24), ("figure-7", 27), ("figure-8", 18), ("table-1", 36)]
+)
 def test_memory_banks_on_cifar10_have_the_chosen_recipe(name: str, count: int) -> None:
-    """IR and LA with a constant normaliser have the best of three rates of Muon."""
+    """IR and LA with a constant normaliser have the best of four rates of Muon."""
     done = Results(REFERENCE).finished(cells_of("recipe-bank", "cifar"))
     recipe = chosen(trials_of(done, "knn_top1"))
     constant = best_in(
@@ -135,6 +137,7 @@ def test_memory_banks_on_cifar10_have_the_chosen_recipe(name: str, count: int) -
         ["method"],
         ["base_lr"],
         "cifar",
+        values=4,
         metrics=("knn_top1",),
         optimizer=recipe.optimizer,
     )
