@@ -148,6 +148,8 @@ def test_memory_banks_on_cifar10_have_the_chosen_recipe(name: str, count: int) -
         own = known["normaliser"] == "constant"
         rate = constant[known["method"],][0] if own else recipe.base_lr
         assert (known["optimizer"], known["base_lr"]) == (recipe.optimizer, rate), cell.settings
+    rates = {cell.known["bank_rate"] for cell in cells}
+    assert rates == ({0.0, 0.5} if name == "figure-7" else {0.9})  # 0.9 in recipe-bank
 
 
 def test_losses_with_a_queue_have_the_rates_of_their_search() -> None:
