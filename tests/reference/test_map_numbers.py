@@ -117,6 +117,29 @@ def test_the_linear_gain_with_a_rate_for_each_loss_is_that_of_the_cells() -> Non
 
 
 @pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        ("ring", "RING differs from IR with the InfoNCE loss by +{} (published +3.5)"),
+        ("ir", "the original IR by {} (published -16.9)"),
+    ],
+)
+def test_the_linear_differences_from_ir_nce_are_those_of_the_cells(method: str, words: str) -> None:
+    suite, than = "mutual-information-table-1", {"method": "ir-nce"}
+    number = interval_of(suite, "cifar", {"method": method}, than, "linear_top1", seeds=3)
+    assert words.replace("{}", number) in TEXT
+
+
+def test_the_difference_at_one_update_rate_in_the_notes_is_that_of_the_cells() -> None:
+    one, than = {"method": "ir-nce", "witness": "dot", "bank_rate": 0.5}, {"method": "ir"}
+    number = interval_of("mutual-information-figure-7", "cifar", one, than, "knn_top1", seeds=3)
+    (note,) = load_suite(SUITES / "mutual-information-table-1.yaml").scales["cifar"].notes
+    assert f"differs from that of IR by {number} points" in " ".join(note.split())
+    suite, one = "mutual-information-table-1", {"method": "ir"}
+    number = interval_of(suite, "cifar", one, {"method": "ir-nce"}, "linear_top1", seeds=3)
+    assert f"differs from that of IR-NCE by {number} points." in " ".join(note.split())
+
+
+@pytest.mark.parametrize(
     ("metric", "note", "remaining"),
     [
         ("knn_top1", 0, [{"epochs": 45}]),
@@ -195,12 +218,18 @@ def configuration(cell: Cell) -> tuple[Any, ...]:
 
 
 def interval_of(
-    suite: str, scale: str, one: dict[str, Any], than: dict[str, Any], metric: str
+    suite: str,
+    scale: str,
+    one: dict[str, Any],
+    than: dict[str, Any],
+    metric: str,
+    *,
+    seeds: int = 5,
 ) -> str:
     """Return a difference with its interval; `than` lists the other side's settings that differ."""
     cells, measured = measured_in(suite, scale)
     sides = [[c for c in cells if has(c, settings)] for settings in (one, one | than)]
-    assert [len(side) for side in sides] == [5, 5]
+    assert [len(side) for side in sides] == [seeds, seeds]
     found = difference(metric, [(sides[0], sides[1])], measured)
     assert found is not None
     gain = found.interval()

@@ -33,8 +33,11 @@ def best_in(
     *,
     values: int = 3,
     metrics: Sequence[str] = KNN,
+    **only: Any,
 ) -> dict[Any, tuple[Any, ...]]:
-    """Return the searched settings with the best mean at each point of a search.
+    """Return the searched settings with the best mean at each point of a search's cells.
+
+    `only` selects cells by their settings.
 
     The mean is over the metrics, the seeds and the settings that are not named. A trial that
     diverged is worse than all others.
@@ -42,7 +45,8 @@ def best_in(
     Each searched setting has the same number of values.
     """
     accuracies: dict[Any, dict[tuple[Any, ...], list[float]]] = defaultdict(dict)
-    results, cells = Results(REFERENCE), cells_of(suite, scale)
+    results = Results(REFERENCE)
+    cells = [c for c in cells_of(suite, scale) if all(c.known[k] == v for k, v in only.items())]
     diverged = {cell.id for cell, _ in results.failed(cells, results.finished(cells))}
     for cell in cells:
         known = cell.known
@@ -119,6 +123,33 @@ def test_memory_banks_have_the_rates_of_their_searches() -> None:
                 rates = best["ir-nce" if unchosen else "ring",]
             assert known["base_lr"] == rates[1], cell.settings
             assert number in (2, 7) or known["bank_rate"] == rates[0], cell.settings
+
+
+@pytest.mark.parametrize(
+    ("name", "count"), [("figure-5", 24), ("figure-7", 27), ("figure-8", 18), ("table-1", 36)]
+)
+def test_memory_banks_on_cifar10_have_the_chosen_recipe(name: str, count: int) -> None:
+    """IR and LA with a constant normaliser have the best of four rates of Muon."""
+    done = Results(REFERENCE).finished(cells_of("recipe-bank", "cifar"))
+    recipe = chosen(trials_of(done, "knn_top1"))
+    constant = best_in(
+        "search-bank-constant",
+        ["method"],
+        ["base_lr"],
+        "cifar",
+        values=4,
+        metrics=("knn_top1",),
+        optimizer=recipe.optimizer,
+    )
+    cells = cells_of(f"mutual-information-{name}", "cifar")
+    assert len(cells) == count
+    for cell in cells:
+        known = cell.known
+        own = known["normaliser"] == "constant"
+        rate = constant[known["method"],][0] if own else recipe.base_lr
+        assert (known["optimizer"], known["base_lr"]) == (recipe.optimizer, rate), cell.settings
+    rates = {cell.known["bank_rate"] for cell in cells}
+    assert rates == ({0.0, 0.5} if name == "figure-7" else {0.9})  # 0.9 in recipe-bank
 
 
 def test_losses_with_a_queue_have_the_rates_of_their_search() -> None:
