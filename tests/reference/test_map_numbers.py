@@ -135,11 +135,11 @@ def test_the_difference_at_one_update_rate_in_the_notes_is_that_of_the_cells() -
     (note,) = load_suite(SUITES / "mutual-information-table-1.yaml").scales["cifar"].notes
     assert f"differs from that of IR by {number} points" in " ".join(note.split())
     suite = "mutual-information-table-1"
-    for one, than, words in (
+    for method, other, words in (
         ("ir", "ir-nce", "differs from that of IR-NCE by {} points."),
         ("ring", "la", "which leads LA by {} points of linear accuracy at 0.9."),
     ):
-        sides = {"method": one}, {"method": than}
+        sides = {"method": method}, {"method": other}
         number = interval_of(suite, "cifar", *sides, "linear_top1", seeds=3)
         assert words.format(number) in " ".join(note.split())
 
