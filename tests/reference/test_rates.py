@@ -13,7 +13,7 @@ from bench.results.reader import Results
 from bench.suites.expand import expand
 from bench.suites.load import load_suite
 from benchmarks.recipes import chosen, trials_of
-from tests.fakes.paths import REFERENCE, SUITES
+from tests.fakes.paths import REFERENCE, ROOT, SUITES
 
 POINT = ("optimizer", "batch_size", "tau", "loss")
 SYMMETRY = ("optimizer", "symmetric", "batch_size", "method", "loss")
@@ -126,10 +126,14 @@ def test_memory_banks_have_the_rates_of_their_searches() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "count"), [("figure-5", 24), ("figure-7", 27), ("figure-8", 18), ("table-1", 36)]
+    ("name", "count"),
+    [("figure-5", 24), ("figure-7", 27), ("figure-8", 18), ("figure-10", 21), ("table-1", 36)],
 )
 def test_memory_banks_on_cifar10_have_the_chosen_recipe(name: str, count: int) -> None:
-    """IR and LA with a constant normaliser have the best of four rates of Muon."""
+    """IR and LA with a constant normaliser have the best of four rates of Muon.
+
+    All objectives share the update rate with the best mean of IR-NCE and RING.
+    """
     done = Results(REFERENCE).finished(cells_of("recipe-bank", "cifar"))
     recipe = chosen(trials_of(done, "knn_top1"))
     constant = best_in(
@@ -148,8 +152,37 @@ def test_memory_banks_on_cifar10_have_the_chosen_recipe(name: str, count: int) -
         own = known["normaliser"] == "constant"
         rate = constant[known["method"],][0] if own else recipe.base_lr
         assert (known["optimizer"], known["base_lr"]) == (recipe.optimizer, rate), cell.settings
+    updates = best_in(
+        "search-bank",
+        ["optimizer"],
+        ["bank_rate"],
+        "cifar",
+        values=2,
+        metrics=("knn_top1",),
+        optimizer=recipe.optimizer,
+    )
     rates = {cell.known["bank_rate"] for cell in cells}
-    assert rates == ({0.0, 0.5} if name == "figure-7" else {0.9})  # 0.9 in recipe-bank
+    assert rates == {
+        "figure-5": {0.9},  # of recipe-bank
+        "figure-7": {0.0, *updates[recipe.optimizer,]},
+    }.get(name, {*updates[recipe.optimizer,]})
+
+
+def test_the_accuracies_at_both_update_rates_in_the_texts_are_those_of_the_search() -> None:
+    results, found = Results(REFERENCE), {}
+    for cell in cells_of("search-bank", "cifar"):
+        if cell.known["optimizer"] == "muon":
+            kept = results.find(cell)
+            assert kept is not None
+            found[cell.known["method"], cell.known["bank_rate"]] = f"{kept.metrics['knn_top1']:.1f}"
+    half = found["ir-nce", 0.5], found["ring", 0.5]
+    high = found["ir-nce", 0.9], found["ring", 0.9]
+    note = " ".join(load_suite(SUITES / "search-bank.yaml").notes[-1].split())
+    assert "IR-NCE has a kNN accuracy of {} % and RING of {} %;".format(*half) in note
+    assert "at 0.9, they have {} and {} %.".format(*high) in note
+    page = " ".join((ROOT / "docs/explanation/recipes.md").read_text().split())
+    assert f"IR-NCE reaches {half[0]} % with 0.5 and {high[0]} % with 0.9" in page
+    assert f"RING {half[1]} and {high[1]} %." in page
 
 
 def test_losses_with_a_queue_have_the_rates_of_their_search() -> None:
