@@ -127,7 +127,14 @@ def test_memory_banks_have_the_rates_of_their_searches() -> None:
 
 @pytest.mark.parametrize(
     ("name", "count"),
-    [("figure-5", 24), ("figure-7", 27), ("figure-8", 18), ("figure-10", 21), ("table-1", 36)],
+    [
+        ("figure-5", 24),
+        ("figure-7", 27),
+        ("figure-8", 18),
+        ("figure-9", 18),
+        ("figure-10", 21),
+        ("table-1", 36),
+    ],
 )
 def test_memory_banks_on_cifar10_have_the_chosen_recipe(name: str, count: int) -> None:
     """IR and LA with a constant normaliser have the best of four rates of Muon.
