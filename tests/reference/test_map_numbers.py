@@ -131,7 +131,7 @@ def test_the_linear_differences_of_objectives_with_a_bank_are_those_of_the_cells
 ) -> None:
     suite, sides = "mutual-information-table-1", ({"method": method}, {"method": than})
     number = interval_of(suite, "cifar", *sides, "linear_top1", seeds=3)
-    (note,) = load_suite(SUITES / f"{suite}.yaml").scales["cifar"].notes
+    note, *_ = load_suite(SUITES / f"{suite}.yaml").scales["cifar"].notes
     assert shown.format(number) in TEXT
     assert noted.format(number) in " ".join(note.split())
 
