@@ -117,6 +117,8 @@ class Site:
         ]
         index = self.to / "index.html"
         everything = asked is None or not index.is_file()
+        if asked is None:
+            self._tell_of_pages_without_results()
         facts, summaries = self._judge(shown, places, asked or (), everything=everything)
         seen = seen_claims(suite for suite in suites if suite.paper is not None)
         for place in places:
@@ -130,6 +132,19 @@ class Site:
             first = write_index(self.to, summaries, suites, papers, seen, found, facts.values())
             self.pages = [*first, *self.pages]
         return index if everything or not asked else self.to / asked[0] / "index.html"
+
+    def _tell_of_pages_without_results(self) -> None:
+        """Name each folder of pages whose results are gone.
+
+        The folder stays, because the reason may be a wrong folder of results.
+        """
+        for of in self.scales:
+            folder = self.to / of.folder
+            if not of.has_results and (folder / "index.md").is_file():
+                tell(
+                    f"{folder}: these pages show earlier results: no cell of {of.suite.name} at "
+                    f"scale {of.scale} is finished now. If this is right, remove the folder."
+                )
 
     def _judge(
         self, shown: set[str], places: Sequence[Mention], asked: Sequence[str], *, everything: bool

@@ -136,6 +136,19 @@ def test_the_linear_differences_of_objectives_with_a_bank_are_those_of_the_cells
     assert noted.format(number) in " ".join(note.split())
 
 
+def test_the_accuracies_of_the_temperatures_in_the_note_are_those_of_the_cells() -> None:
+    cells, measured = measured_in("mutual-information-figure-10", "cifar")
+    found = defaultdict[float, list[float]](list)
+    for cell in cells:
+        found[cell.known["tau"]].append(measured.metrics[cell.id]["knn_top1"])
+    shown = {tau: f"{fmean(values):.1f}" for tau, values in found.items()}
+    low, *_, high = sorted(mean for tau, mean in shown.items() if tau <= 0.1)
+    note, *_ = load_suite(SUITES / "mutual-information-figure-10.yaml").scales["cifar"].notes
+    words = " ".join(note.split())
+    assert f"the nearest-neighbour accuracy of the outputs is {low} to {high} %" in words
+    assert f"lower at the temperatures 0.5 ({shown[0.5]} %) and 1 ({shown[1.0]} %)." in words
+
+
 @pytest.mark.parametrize(
     ("metric", "note", "remaining"),
     [

@@ -168,6 +168,22 @@ def test_a_damaged_cell_harms_no_other_suites_page(
     assert complaint.count("\n") == 1
 
 
+def test_pages_without_results_are_named_and_stay(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    suites, to, none = write_suites(tmp_path / "suites"), tmp_path / "to", tmp_path / "none"
+    write_site(suites, to)
+    assert capsys.readouterr().err == ""
+    none.mkdir()
+    write_site(suites, to, none)
+    old = [to / "eqco-table-9" / "paper", to / "mutual-information-figure-6" / "paper"]
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.partition(": these pages show earlier results: ")[0] for line in lines] == [
+        f"bench: {folder}" for folder in old
+    ]
+    assert all((folder / "index.md").is_file() for folder in old)
+
+
 def test_named_suites_have_their_pages_written_and_no_others(tmp_path: Path) -> None:
     suites, to = write_suites(tmp_path / "suites"), tmp_path / "to"
     workspace = workspace_of(suites, REFERENCE)
