@@ -136,6 +136,25 @@ def test_the_linear_differences_of_objectives_with_a_bank_are_those_of_the_cells
     assert noted.format(number) in " ".join(note.split())
 
 
+@pytest.mark.parametrize(
+    ("one", "than", "words"),
+    [
+        ({"method": "ir-nce", "witness": "dot"}, {"witness": "mlp-1"}, "is {} points above that"),
+        ({"method": "ir-nce", "witness": "dot"}, {"witness": "mlp-2"}, "and {} points above that"),
+        ({"method": "ir-nce", "witness": "dot"}, {"witness": "bilinear"}, "it differs by {}"),
+        ({"method": "ir", "bank_rate": 0.5}, {"bank_rate": 0.0}, "IR is {} points more accurate"),
+        ({"method": "la", "bank_rate": 0.5}, {"bank_rate": 0.0}, "LA differs by {} points."),
+    ],
+)  # fmt: skip
+def test_the_differences_in_the_note_of_figure_7_are_those_of_the_cells(
+    one: dict[str, Any], than: dict[str, Any], words: str
+) -> None:
+    suite = "mutual-information-figure-7"
+    number = interval_of(suite, "cifar", one, than, "knn_top1", seeds=3)
+    note, *_ = load_suite(SUITES / f"{suite}.yaml").scales["cifar"].notes
+    assert words.format(number) in " ".join(note.split())
+
+
 def test_the_accuracies_of_the_temperatures_in_the_note_are_those_of_the_cells() -> None:
     cells, measured = measured_in("mutual-information-figure-10", "cifar")
     found = defaultdict[float, list[float]](list)
