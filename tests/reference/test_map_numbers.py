@@ -131,9 +131,8 @@ def test_the_linear_differences_of_objectives_with_a_bank_are_those_of_the_cells
 ) -> None:
     suite, sides = "mutual-information-table-1", ({"method": method}, {"method": than})
     number = interval_of(suite, "cifar", *sides, "linear_top1", seeds=3)
-    note, *_ = load_suite(SUITES / f"{suite}.yaml").scales["cifar"].notes
     assert shown.format(number) in TEXT
-    assert noted.format(number) in " ".join(note.split())
+    assert noted.format(number) in first_note(suite)
 
 
 @pytest.mark.parametrize(
@@ -151,19 +150,18 @@ def test_the_differences_in_the_note_of_figure_7_are_those_of_the_cells(
 ) -> None:
     suite = "mutual-information-figure-7"
     number = interval_of(suite, "cifar", one, than, "knn_top1", seeds=3)
-    note, *_ = load_suite(SUITES / f"{suite}.yaml").scales["cifar"].notes
-    assert words.format(number) in " ".join(note.split())
+    assert words.format(number) in first_note(suite)
 
 
 def test_the_accuracies_of_the_temperatures_in_the_note_are_those_of_the_cells() -> None:
-    cells, measured = measured_in("mutual-information-figure-10", "cifar")
+    suite = "mutual-information-figure-10"
+    cells, measured = measured_in(suite, "cifar")
     found = defaultdict[float, list[float]](list)
     for cell in cells:
         found[cell.known["tau"]].append(measured.metrics[cell.id]["knn_top1"])
     shown = {tau: f"{fmean(values):.1f}" for tau, values in found.items()}
     low, *_, high = sorted(mean for tau, mean in shown.items() if tau <= 0.1)
-    note, *_ = load_suite(SUITES / "mutual-information-figure-10.yaml").scales["cifar"].notes
-    words = " ".join(note.split())
+    words = first_note(suite)
     assert f"the nearest-neighbour accuracy of the outputs is {low} to {high} %" in words
     assert f"lower at the temperatures 0.5 ({shown[0.5]} %) and 1 ({shown[1.0]} %)." in words
 
@@ -198,8 +196,8 @@ def test_corrected_gains_of_dcl_in_the_notes_are_those_of_the_cells(
     at = {**DCL, "tau": 0.07, **changed}
     point = tuple(at[name] for name in CONFIGURATION)
     texts = [bounds(corrected_gains(metric)[point]) for metric in ("knn_top1", "linear_top1")]
-    note = load_suite(SUITES / "map-dcl.yaml").scales["cifar"].notes[0]
-    assert f"corrected for 23, these intervals are {' and '.join(texts)}." in " ".join(note.split())
+    words = f"corrected for 23, these intervals are {' and '.join(texts)}."
+    assert words in first_note("map-dcl")
 
 
 @cache
@@ -239,8 +237,13 @@ def test_shares_that_differ_from_the_whole_bank_after_correction_are_those_in_th
             texts[at] = bounds(gain)
     assert [len(pairs), len(texts)] == [7, 2]
     shown = " and ".join(texts["ring", share] for share in (0.03, 0.1))
-    note = load_suite(SUITES / "map-which-negatives.yaml").scales["cifar"].notes[0]
-    assert f"these intervals are {shown}, and the other five include 0." in " ".join(note.split())
+    words = f"these intervals are {shown}, and the other five include 0."
+    assert words in first_note("map-which-negatives")
+
+
+def first_note(suite: str) -> str:
+    """Return the first note of a suite on CIFAR-10, on one line."""
+    return " ".join(load_suite(SUITES / f"{suite}.yaml").scales["cifar"].notes[0].split())
 
 
 def configuration(cell: Cell) -> tuple[Any, ...]:
