@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
+from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
 from bench.cells.detection import Detection
 from bench.cells.finetune import FineTune
@@ -272,10 +273,11 @@ def check_scales(selection: Selection) -> None:
     for scale in scales:
         check_scale(suite, scale, _with_one_seed(suite, scale, path), selection.paper)
     faults: list[BenchError] = []
+    judged = without_baselines(selection.cells)
     for name, checks in suite.claims.items() if not selection.changes else ():
         for i, check in enumerate(checks):
             with collected(faults, f"{path}: claims.{name}.{i}: "):
-                check_effects(check, selection.cells)
+                check_effects(check, judged)
     raise_all(faults, SuiteError)
 
 

@@ -1,7 +1,8 @@
-"""Every check of a claim finds its cells at a scale, or names what the scale does not have."""
+"""Checks of claims find their cells at a scale and leave out its baselines."""
 
 from collections.abc import Iterator, Sequence
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,8 @@ from bench.analysis.contrasts import cells_of_check
 from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
 from bench.cells.groups import CellIndex
+from bench.cli.selection import check_scales, select
+from bench.cli.workspace import Workspace
 from bench.suites.checks import Check, Peak
 from bench.suites.expand import expand
 from bench.suites.load import load_suite, suite_paths
@@ -86,6 +89,12 @@ def test_every_check_finds_cells_at_some_scale(name: str) -> None:
         and not any(cells_of_check(check, cells) for cells in scales)
     ]
     assert dead == []
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_no_check_keeps_a_scale_from_being_planned(name: str, tmp_path: Path) -> None:
+    for scale in loaded(name).scales:
+        check_scales(select(Workspace(SUITES, tmp_path, tmp_path), name, scale=scale))
 
 
 def test_the_exceptions_are_needed() -> None:
