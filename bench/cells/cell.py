@@ -25,8 +25,10 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=F
 SIZE_WORDS = {
     "baseline": "{}", "detector": "{}", "neck": "{}", "arch": "{}", "stem": "{}", "precision": "{}",
     "width": "width {}", "image_size": "{} px", "shorter_side": "{} px", "batch_size": "batch {}",
-    "detect_batch_size": "batch {}",
+    "detect_batch_size": "batch {}", "witness": "witness {}",
 }  # fmt: skip
+USUAL_SIZES = (None, "float32", "dot")
+"""Values of sizes that a kind does not name."""
 NOT_SET = ("experiment", "version", "loss_file", "evaluate_file", "record_file")
 """Fields that a suite cannot set."""
 LEAST_CUT = 2  # of a setting that is cut: a standard deviation needs two
@@ -230,7 +232,7 @@ class Cell(Record, ABC):
     def kind_of(cls, settings: Mapping[str, Any]) -> str:
         """Return the sizes among the settings as text."""
         values = {name: settings.get(name) for name in cls.sizes}
-        known = {name: value for name, value in values.items() if value not in (None, "float32")}
+        known = {name: value for name, value in values.items() if value not in USUAL_SIZES}
         return " ".join(SIZE_WORDS.get(name, f"{name}={{}}").format(v) for name, v in known.items())
 
     def shortened(self, share: float) -> Self:

@@ -108,7 +108,7 @@ class EncoderCell(Coordinates, OwnLossFiles, OwnMetrics, Cell):
     of_provenance: ClassVar[tuple[str, ...]] = ("log2_train_hours",)
     stack_limit: ClassVar[int] = 1000
     sizes: ClassVar[tuple[str, ...]] = (
-        "arch", "stem", "width", "image_size", "precision", "batch_size",
+        "arch", "stem", "width", "image_size", "precision", "batch_size", "witness",
     )  # fmt: skip
     one_valued: ClassVar[frozenset[str]] = frozenset(NOT_SET)
 

@@ -68,6 +68,15 @@ def test_a_network_that_never_ran_is_unknown(tmp_path: Path) -> None:
     assert record["known"]["core_s"] == pytest.approx(81.0)
 
 
+def test_a_witness_that_never_ran_is_unknown(tmp_path: Path) -> None:
+    """A perceptron over all pairs takes several times as long as a dot product."""
+    store = Store(tmp_path)
+    finish_encoder(store, small_cell(), training_s=8.0, evaluation_s=1.0)
+    (other,) = predicted(store, small_cell(witness="mlp-1")).estimates
+    assert other.message == NO_CELL
+    assert other.cell.kind.endswith("witness mlp-1")
+
+
 def test_another_machine_is_told_and_comes_after_this_one(tmp_path: Path) -> None:
     store = Store(tmp_path)
     finish(store, toy(seed=1), wall_s=9.0, machine={"processor": "Abacus"})
