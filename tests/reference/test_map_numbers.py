@@ -153,6 +153,30 @@ def test_the_differences_in_the_note_of_figure_7_are_those_of_the_cells(
     assert words.format(number) in first_note(suite)
 
 
+@pytest.mark.parametrize(
+    ("start", "words"),
+    [(1, "from epoch 1, its nearest-neighbour accuracy differs by {}"), (20, "from epoch 20, by {}")],
+)
+def test_the_differences_in_the_note_of_figure_9_are_those_of_the_cells(
+    start: int, words: str
+) -> None:
+    suite, one = "mutual-information-figure-9", {"uniform_epochs": start, "K": 256}
+    sides = (one | {"ball_share": 0.1}, {"ball_share": 1.0})
+    number = interval_of(suite, "cifar", *sides, "knn_top1", seeds=3)
+    assert words.format(number) in first_note(suite)
+
+
+def test_the_accuracies_in_the_note_of_figure_9_are_those_of_the_cells() -> None:
+    suite, late = "mutual-information-figure-9", {"uniform_epochs": 20, "ball_share": 0.1}
+    cells, measured = measured_in(suite, "cifar")
+    values = [
+        f"{fmean(measured.metrics[c.id]['knn_top1'] for c in cells if has(c, late | {'K': k})):.1f}"
+        for k in (16, 256, 1024)
+    ]
+    words = "the accuracy is {} % with K = 16, {} % with 256 and {} % with 1024."
+    assert words.format(*values) in first_note(suite)
+
+
 def test_the_accuracies_of_the_temperatures_in_the_note_are_those_of_the_cells() -> None:
     suite = "mutual-information-figure-10"
     cells, measured = measured_in(suite, "cifar")
