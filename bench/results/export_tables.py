@@ -7,7 +7,7 @@ machine or of its data and stay there.
 import json
 import zlib
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -81,15 +81,33 @@ def _export(
             arrays[cell.id] = _arrays(folder, read)
             histories[cell.id] = _history(folder, read)
         diverged = {name: r for name, r in (diverged | failed).items() if name not in rows}
-        _note_digests(tables, [])  # whoever is killed below leaves tables without digests
-        _write_table(tables.cells_file, [rows[name].texts(name) for name in sorted(rows)])
-        lines = [{CELL: name} | line for name in sorted(rows) for line in histories.get(name, [])]
-        _write_table(tables.history_file, lines)
-        _write_arrays(tables.arrays_file, {name: arrays.get(name, {}) for name in rows})
-        texts = [diverged[name].texts(name) for name in sorted(diverged)]
-        _write_table(tables.diverged_file, texts)
-        _note_digests(tables, tables.files)
+        write_tables(tables, rows, arrays, histories, diverged)
     return len(done)
+
+
+def write_tables(
+    tables: Tables,
+    rows: Mapping[str, CellRow],
+    arrays: Mapping[str, Arrays],
+    histories: Mapping[str, Sequence[dict[str, str]]],
+    diverged: Mapping[str, CellRow],
+) -> None:
+    """Replace a set of tables and its digests.
+
+    Args:
+        tables: the set.
+        rows: row of each cell that finished, by id.
+        arrays: arrays by id; those of cells without a row are left out.
+        histories: lines of histories by id; those of cells without a row are left out.
+        diverged: row of each cell that diverged, by id.
+    """
+    _note_digests(tables, [])  # whoever is killed below leaves tables without digests
+    _write_table(tables.cells_file, [rows[name].texts(name) for name in sorted(rows)])
+    lines = [{CELL: name} | line for name in sorted(rows) for line in histories.get(name, [])]
+    _write_table(tables.history_file, lines)
+    _write_arrays(tables.arrays_file, {name: arrays.get(name, {}) for name in rows})
+    _write_table(tables.diverged_file, [diverged[name].texts(name) for name in sorted(diverged)])
+    _note_digests(tables, tables.files)
 
 
 def _kept(tables: Tables, part: str) -> dict[str, Any]:

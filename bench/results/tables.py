@@ -232,7 +232,7 @@ class Exported:
             StoreError: two tables have different metrics for one cell.
         """
         by_cell: dict[str, list[Tables]] = defaultdict(list)
-        for tables in self._sets:
+        for tables in self.sets:
             for name in tables.rows if tables.cells_file.exists() else ():
                 by_cell[name].append(tables)
         for name, (first, *others) in by_cell.items():
@@ -251,7 +251,7 @@ class Exported:
         Raises:
             StoreError: as for `tables`.
         """
-        sets = [tables for tables in self._sets if tables.diverged_file.exists()]
+        sets = [tables for tables in self.sets if tables.diverged_file.exists()]
         return {
             name: (str(row.provenance.get(MESSAGE, "")), tables.diverged_file)
             for tables in sets
@@ -259,7 +259,7 @@ class Exported:
         }
 
     @cached_property
-    def _sets(self) -> list[Tables]:
+    def sets(self) -> list[Tables]:
         """Every set of the experiment's tables."""
         names = [path.name for path in self.root.glob(f"{self.experiment}.*csv*")]
         for name in missing_tables(self.root):

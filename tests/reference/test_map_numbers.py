@@ -155,7 +155,10 @@ def test_the_differences_in_the_note_of_figure_7_are_those_of_the_cells(
 
 @pytest.mark.parametrize(
     ("start", "words"),
-    [(1, "from epoch 1, its nearest-neighbour accuracy differs by {}"), (20, "from epoch 20, by {}")],
+    [
+        (1, "from epoch 1, its nearest-neighbour accuracy differs by {}"),
+        (20, "from epoch 20, by {}"),
+    ],
 )
 def test_the_differences_in_the_note_of_figure_9_are_those_of_the_cells(
     start: int, words: str
