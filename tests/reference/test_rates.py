@@ -226,6 +226,32 @@ def test_classifiers_on_digits_have_the_rates_of_their_search() -> None:
         assert (cell.known["base_lr"],) == best[cell.known["loss"],], cell.settings
 
 
+@pytest.mark.parametrize("name", ["dual-temperature-table-2", "dcl-table-17"])
+@pytest.mark.parametrize(
+    ("scale", "searched"), [("cifar", "cifar-muon"), ("cifar-sgd", "cifar")], ids=["muon", "sgd"]
+)
+def test_classifiers_on_cifar10_have_the_rates_of_their_search(
+    name: str, scale: str, searched: str
+) -> None:
+    best = best_in(
+        "search-classifier", ["loss"], ["base_lr"], searched, values=7, metrics=("test_top1",)
+    )
+    assert len(best) == 3
+    (optimizer,) = {cell.known["optimizer"] for cell in cells_of("search-classifier", searched)}
+    for cell in cells_of(name, scale):
+        assert (cell.known["base_lr"],) == best[cell.known["loss"],], cell.settings
+        assert cell.known["optimizer"] == optimizer
+
+
+def test_classifiers_on_cifar10_have_the_recipe_of_their_family() -> None:
+    done = Results(REFERENCE).finished(cells_of("recipe-supervised", "cifar"))
+    recipe = chosen(trials_of(done, "test_top1"))
+    for cell in cells_of("search-classifier", "cifar-muon"):
+        known = cell.known
+        assert (known["optimizer"], known["lr_schedule"]) == (recipe.optimizer, "triangular")
+        assert (known["warmup_epochs"], known["views"]) == (1, "crop-flip")
+
+
 def test_clip_has_the_rates_of_its_search() -> None:
     """A loss's score is its mean over the small and the large batch, and both directions."""
     point, metrics = ["loss", "learned_tau"], ("image_to_text_top1", "text_to_image_top1")
