@@ -180,6 +180,27 @@ def test_the_accuracies_in_the_note_of_figure_9_are_those_of_the_cells() -> None
     assert words.format(*values) in first_note(suite)
 
 
+def test_the_gaps_of_classifiers_in_the_note_are_those_of_the_cells() -> None:
+    cells, measured = measured_in("dcl-table-17", "cifar")
+
+    def means(metric: str, loss: str) -> list[float]:
+        return [
+            fmean(
+                measured.metrics[c.id][metric]
+                for c in cells
+                if has(c, {"loss": loss, "batch_size": size})
+            )
+            for size in (32, 128, 256)
+        ]
+
+    losses = means("train_loss", "dcl")
+    sides = means("test_top1", "cross-entropy"), means("test_top1", "dcl")
+    gaps = [ours - theirs for ours, theirs in zip(*sides, strict=True)]
+    note = " ".join(load_suite(SUITES / "dcl-table-17.yaml").scales["cifar"].notes[1].split())
+    assert "DCL is {:.1f}, {:.1f} and {:.1f} points less accurate".format(*gaps) in note
+    assert "DCL's loss ends at {:.0f}, {:.0f} and {:.0f} nats".format(*losses) in note
+
+
 def test_the_accuracies_of_the_temperatures_in_the_note_are_those_of_the_cells() -> None:
     suite = "mutual-information-figure-10"
     cells, measured = measured_in(suite, "cifar")
