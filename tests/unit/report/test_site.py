@@ -1,6 +1,7 @@
 """The site: numbers traced both ways, only what changed drawn again, partial grids told."""
 
 import csv
+import gzip
 import json
 import re
 import resource
@@ -64,7 +65,7 @@ class Entries(HTMLParser):
 
 
 def exported(kind: str, metric: str) -> dict[str, float]:
-    with (REFERENCE / f"{kind}.csv").open(newline="") as file:
+    with gzip.open(REFERENCE / f"{kind}.csv.gz", "rt", newline="") as file:
         rows = list(csv.DictReader(file))
     name = f"metric.{metric}"
     return {row["id"]: json.loads(row[name]) for row in rows if row.get(name)}
