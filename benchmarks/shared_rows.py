@@ -17,8 +17,7 @@ from bench.cells import CELLS
 from bench.files.atomic import only_writer
 from bench.results.export_tables import write_tables
 from bench.results.tables import Exported, Tables
-
-REFERENCE = Path(__file__).parents[1] / "results" / "reference"
+from benchmarks.readme_tables import REFERENCE
 
 
 def held_twice(exported: Exported) -> Iterator[tuple[Tables, list[str]]]:

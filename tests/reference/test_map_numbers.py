@@ -171,32 +171,21 @@ def test_the_differences_in_the_note_of_figure_9_are_those_of_the_cells(
 
 def test_the_accuracies_in_the_note_of_figure_9_are_those_of_the_cells() -> None:
     suite, late = "mutual-information-figure-9", {"uniform_epochs": 20, "ball_share": 0.1}
-    cells, measured = measured_in(suite, "cifar")
-    values = [
-        f"{fmean(measured.metrics[c.id]['knn_top1'] for c in cells if has(c, late | {'K': k})):.1f}"
-        for k in (16, 256, 1024)
-    ]
+    values = [f"{mean_of(suite, 'knn_top1', late | {'K': k}):.1f}" for k in (16, 256, 1024)]
     words = "the accuracy is {} % with K = 16, {} % with 256 and {} % with 1024."
     assert words.format(*values) in first_note(suite)
 
 
 def test_the_gaps_of_classifiers_in_the_note_are_those_of_the_cells() -> None:
-    cells, measured = measured_in("dcl-table-17", "cifar")
-
-    def means(metric: str, loss: str) -> list[float]:
-        return [
-            fmean(
-                measured.metrics[c.id][metric]
-                for c in cells
-                if has(c, {"loss": loss, "batch_size": size})
-            )
-            for size in (32, 128, 256)
-        ]
-
-    losses = means("train_loss", "dcl")
-    sides = means("test_top1", "cross-entropy"), means("test_top1", "dcl")
-    gaps = [ours - theirs for ours, theirs in zip(*sides, strict=True)]
-    note = " ".join(load_suite(SUITES / "dcl-table-17.yaml").scales["cifar"].notes[1].split())
+    suite = "dcl-table-17"
+    sizes = [{"batch_size": size} for size in (32, 128, 256)]
+    losses = [mean_of(suite, "train_loss", {"loss": "dcl"} | size) for size in sizes]
+    gaps = [
+        mean_of(suite, "test_top1", {"loss": "cross-entropy"} | size)
+        - mean_of(suite, "test_top1", {"loss": "dcl"} | size)
+        for size in sizes
+    ]
+    note = first_note(suite)
     assert "DCL is {:.1f}, {:.1f} and {:.1f} points less accurate".format(*gaps) in note
     assert "DCL's loss ends at {:.0f}, {:.0f} and {:.0f} nats".format(*losses) in note
 
@@ -322,6 +311,12 @@ def measured_in(suite: str, scale: str) -> tuple[list[Cell], Measured]:
     path = SUITES / f"{suite}.yaml"
     cells = without_baselines(expand(load_suite(path), scale, path))
     return cells, Measured(cells, Results(REFERENCE).finished(cells))
+
+
+def mean_of(suite: str, metric: str, settings: dict[str, Any]) -> float:
+    """Return the mean of a metric over the cells of CIFAR-10 with these settings."""
+    cells, measured = measured_in(suite, "cifar")
+    return fmean(measured.metrics[cell.id][metric] for cell in cells if has(cell, settings))
 
 
 def has(cell: Cell, settings: dict[str, Any]) -> bool:
