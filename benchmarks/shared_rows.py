@@ -10,7 +10,6 @@ Exit status 1: without `--write`, a row is held twice.
 import argparse
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from bench.cells import CELLS
@@ -58,12 +57,11 @@ def main() -> int:
     """Print the sets with rows that are held twice, and remove these rows with `--write`."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--write", action="store_true", help="remove the rows")
-    options.add_argument("folder", type=Path, nargs="?", default=REFERENCE)
     chosen = options.parse_args()
     count = 0
-    with only_writer(chosen.folder):
+    with only_writer(REFERENCE):
         for experiment in CELLS:
-            for tables, names in list(held_twice(Exported(chosen.folder, experiment))):
+            for tables, names in list(held_twice(Exported(REFERENCE, experiment))):
                 print(f"{tables.cells_file.name}: {len(names)} of {len(tables.rows)} cells")
                 count += len(names)
                 if chosen.write:
