@@ -7,9 +7,9 @@
     <folder>/digests.json                         the SHA-256 of each of these files
 
 An entry is JSON if it can be parsed as JSON, else text. The column `metrics` names the columns of
-metrics. Reading restores floats exactly. Tables of earlier versions can also be read: with the
-column `id` for the cell, `metric.` before metrics, uncompressed files, files without a suite, or
-without digests.
+metrics. Reading restores floats exactly, except times in the provenance: these are written to a
+hundredth of a second. Tables of earlier versions can also be read: with the column `id` for the
+cell, `metric.` before metrics, uncompressed files, files without a suite, or without digests.
 """
 
 import csv
@@ -40,6 +40,7 @@ CELL, METRICS = "cell", "metrics"  # columns
 MESSAGE = "message"  # of a cell that diverged, in its provenance
 SAME = "same"  # pairs of names: an array that is not stored, and the stored one that equals it
 METRIC, PROVENANCE = "metric.", "origin."  # what the names of such columns begin with
+TIMES, DECIMALS = ("began", "cpu_s", "wall_s"), 2  # in provenance, in seconds
 GONE = f"this file is missing, but {DIGESTS} lists it"
 FORMULA = "=+-@"  # a spreadsheet would compute what begins so
 
@@ -69,8 +70,14 @@ class CellRow(NamedTuple):
         own = [metric for metric in self.metrics if metric not in self.fields]
         values = self.fields | {k if k in own else METRIC + k: v for k, v in self.metrics.items()}
         texts = {CELL: name} | {k: _text(v) for k, v in values.items()}
-        origin = {PROVENANCE + k: _text(v) for k, v in self.provenance.items()}
+        origin = {PROVENANCE + k: _text(_short(k, v)) for k, v in self.provenance.items()}
         return texts | ({METRICS: " ".join(own)} if own else {}) | origin
+
+
+def _short(name: str, value: Any) -> Any:
+    """Return an entry of provenance; a time without the digits that no clock measures."""
+    is_time = name.rpartition(".")[2] in TIMES and isinstance(value, float)
+    return round(value, DECIMALS) if is_time else value
 
 
 def _text(value: Any) -> str:

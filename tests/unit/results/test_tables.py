@@ -200,19 +200,24 @@ def test_a_table_in_the_former_form_is_added_to_and_becomes_plain(tmp_path: Path
 
 
 def test_one_line_of_pandas_reads_an_exported_table(tmp_path: Path) -> None:
-    """Text is text, numbers are numbers, null is missing, a metric has its own name."""
+    """Text is text, numbers are numbers, null is missing, a metric has its own name.
+
+    Metrics keep all digits; times are written to a hundredth of a second.
+    """
     store, cell = Store(tmp_path / "results"), small_cell()
     folder = store.folder(cell)
     folder.path.mkdir(parents=True, exist_ok=True)
     folder.append_history({"step": 1, "knn_top1": 12.5})
-    folder.finish({"knn_top1": 12.5, "q_b": 0.25}, {}, {"wall_s": 2.0})
+    times = {"wall_s": 2 + 1 / 3, "trained": {"cpu_s": 1 / 3}}
+    folder.finish({"knn_top1": 12.5, "q_b": 1 / 3}, {}, times)
     export_cells([cell], store, tmp_path, suite="a")
     frame = pd.read_csv(tmp_path / "pretrain.a.csv.gz")
     (row,) = frame.to_dict("records")
     fields = cell.model_dump()
     for name, value in fields.items():
         assert pd.isna(row[name]) if value is None else row[name] == value, name
-    assert (row["cell"], row["knn_top1"], row["origin.wall_s"]) == (cell.id, 12.5, 2.0)
+    assert (row["cell"], row["knn_top1"], row["q_b"]) == (cell.id, 12.5, 1 / 3)
+    assert (row["origin.wall_s"], row["origin.trained.cpu_s"]) == (2.33, 0.33)
     assert row["metrics"].split() == ["knn_top1", "q_b"]
     history = pd.read_csv(tmp_path / "pretrain.a.history.csv.gz")
     assert history.to_dict("records") == [{"cell": cell.id, "step": 1, "knn_top1": 12.5}]
