@@ -140,6 +140,15 @@ def read_by_figures(suite: Suite) -> set[str]:
     return names
 
 
+def shown_of_one_seed(suite: Suite) -> set[str]:
+    """Return the names of the arrays of which figures show those of the lowest seed alone."""
+    of_one, of_all = set[str](), set[str]()
+    for figure in suite.figures:
+        if figure.kind.x == "array":
+            (of_one if figure.kind.one_seed else of_all).update((figure.x, figure.y))
+    return of_one - of_all
+
+
 def _check_tables(to: Path, results: Path, encoders: bool) -> None:
     """Refuse a place in which no tables of these results can stand.
 
@@ -206,6 +215,7 @@ def export_selections(
             to,
             suite=selection.suite.name,
             read=None if histories else read_by_figures(selection.suite),
+            of_one_seed=() if histories else shown_of_one_seed(selection.suite),
         )
         for selection in chosen
     ]

@@ -33,6 +33,7 @@ def export_cells(
     *,
     suite: str | None = None,
     read: Collection[str] | None = None,
+    of_one_seed: Collection[str] = (),
 ) -> int:
     """Add the finished cells to the tables in `folder`; return their number.
 
@@ -45,6 +46,7 @@ def export_cells(
         suite: suite of the tables; None means tables per experiment only.
         read: names of the metrics whose histories are exported and of the exported arrays; None
             means all.
+        of_one_seed: names of arrays that are exported of the lowest finished seed alone.
     """
     by_experiment: dict[str, list[Cell]] = defaultdict(list)
     for cell in cells:
@@ -54,12 +56,16 @@ def export_cells(
         _drop_torn_manifest(folder)
         for name, group in by_experiment.items():
             tables = Tables(folder, f"{name}.{suite}" if suite else name)
-            total += _export(tables, group, store, read)
+            total += _export(tables, group, store, read, of_one_seed)
     return total
 
 
 def _export(
-    tables: Tables, cells: Sequence[Cell], store: Store, read: Collection[str] | None
+    tables: Tables,
+    cells: Sequence[Cell],
+    store: Store,
+    read: Collection[str] | None,
+    of_one_seed: Collection[str],
 ) -> int:
     """Add the finished ones of an experiment's cells to its tables."""
     done, failed = list[tuple[Cell, CellFolder]](), dict[str, CellRow]()
@@ -75,10 +81,12 @@ def _export(
     if done or failed:
         parts = ("rows", "arrays", "histories", "diverged")
         rows, arrays, histories, diverged = (_kept(tables, part) for part in parts)
+        lowest = min((cell.seed for cell, _ in done), default=0)
         for cell, folder in done:
             metrics, provenance = folder.result()
             rows[cell.id] = CellRow(cell.model_dump(mode="json"), metrics, flatten(provenance))
-            arrays[cell.id] = _arrays(folder, read)
+            omitted = () if cell.seed == lowest else of_one_seed
+            arrays[cell.id] = _arrays(folder, read, omitted)
             histories[cell.id] = _history(folder, read)
         diverged = {name: r for name, r in (diverged | failed).items() if name not in rows}
         write_tables(tables, rows, arrays, histories, diverged)
@@ -119,9 +127,10 @@ def _kept(tables: Tables, part: str) -> dict[str, Any]:
         return {}
 
 
-def _arrays(folder: CellFolder, read: Collection[str] | None) -> Arrays:
+def _arrays(folder: CellFolder, read: Collection[str] | None, omitted: Collection[str]) -> Arrays:
     """Return the arrays of a cell that are exported."""
-    return {k: v for k, v in folder.arrays().items() if read is None or k in read}
+    kept = folder.arrays().items()
+    return {k: v for k, v in kept if (read is None or k in read) and k not in omitted}
 
 
 def _history(folder: CellFolder, read: Collection[str] | None) -> list[dict[str, str]]:

@@ -23,6 +23,7 @@ class FigureKind(NamedTuple):
     x: Literal["setting", "metric", "either", "record", "array"]  # what x names; a record is of a
     # history, either a setting or a metric
     keys: tuple[str, ...] = ()
+    one_seed: bool = False  # it shows the lowest seed alone
 
 
 KINDS = {
@@ -33,7 +34,7 @@ KINDS = {
     "history": FigureKind("record", ("beside", "twin", "ribbon", "log_y")),
     "points": FigureKind("metric"),
     "gains": FigureKind("either", ("baseline", "question", "log_x")),
-    "scatter": FigureKind("array", ("noise",)),
+    "scatter": FigureKind("array", ("noise",), one_seed=True),
     "distribution": FigureKind("array", ("log_y",)),
 }
 

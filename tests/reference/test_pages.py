@@ -9,13 +9,13 @@ import pytest
 import bench
 from bench.analysis.evidence import gather
 from bench.analysis.verdicts import ClaimVerdict
-from bench.cli.exchange import read_by_figures
+from bench.cli.exchange import read_by_figures, shown_of_one_seed
 from bench.cli.selection import select
 from bench.cli.workspace import Workspace
 from bench.report.page import page_text
 from bench.report.section import section_facts
 from bench.results.reader import Results
-from bench.results.tables import Tables
+from bench.results.tables import Exported, Tables
 from bench.suites.expand import expand
 from bench.suites.load import known_suites, load_suite
 from tests.fakes.paths import REFERENCE, ROOT
@@ -55,6 +55,16 @@ def test_reference_tables_have_the_arrays_of_figures_and_no_others() -> None:
         found[suite] = {name for arrays in of_cells for name in arrays}
         assert found[suite] <= read_by_figures(load_suite(suites[suite])), path
     assert found == {"dcl-figure-1": {"q_b_histogram"}, "dcl-figure-4c": {"label", "tsne"}}
+
+
+def test_reference_tables_have_points_of_the_lowest_seed_alone() -> None:
+    """The table of the spirals belongs to no suite, because it is older than such tables."""
+    suites, found = known_suites(ROOT / "suites"), Exported(REFERENCE, "spirals")
+    assert shown_of_one_seed(load_suite(suites["dcl-figure-1"])) == set()
+    shown = shown_of_one_seed(load_suite(suites["mutual-information-figure-6"]))
+    assert shown == {"label", "points", "representation"}
+    seeds = {found.fields(name)["seed"] for name in found.tables if found.arrays(name)}
+    assert seeds == {0}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.parent.parent.name)

@@ -90,6 +90,16 @@ def test_only_arrays_and_histories_that_are_read_are_exported(tmp_path: Path) ->
         assert (list(found.arrays), found.history) == (arrays, history)
 
 
+def test_arrays_of_one_seed_are_those_of_the_lowest_finished_seed(tmp_path: Path) -> None:
+    store, cells = Store(tmp_path / "results"), [small_cell(seed=seed) for seed in range(3)]
+    for cell in cells[1:]:
+        finish(store, cell, 0.25)
+    export_cells(cells, store, tmp_path / "out", of_one_seed={"q_b_histogram"})
+    found = Results(tmp_path / "out").finished(cells)
+    names = {cell.seed: list(kept.arrays) for cell, kept in found}
+    assert names == {1: ["q_b_histogram"], 2: []}
+
+
 def test_a_torn_file_of_arrays_is_told(tmp_path: Path) -> None:
     store, cell = Store(tmp_path / "results"), small_cell()
     finish(store, cell, 0.5)
