@@ -153,6 +153,38 @@ def test_the_differences_in_the_note_of_figure_7_are_those_of_the_cells(
     assert words.format(number) in first_note(suite)
 
 
+NEAR = "near-to-what"
+FROM = ({"centre": "entry"}, {"centre": "view"})
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        ("ring-s-neigh", "is higher by {} points than from the view"),
+        ("ring-s-neigh-anneal", "and with annealing by {} points."),
+    ],
+)
+def test_the_differences_by_the_centre_of_nearness_are_those_of_the_cells(
+    method: str, words: str
+) -> None:
+    sides = ({"method": method} | FROM[0], FROM[1])
+    assert words.format(interval_of(NEAR, "cifar", *sides, "linear_top1", seeds=3)) in first_note(
+        NEAR
+    )
+
+
+def test_the_differences_by_the_centre_of_nearness_on_digits_are_those_of_the_cells() -> None:
+    def gain(method: str) -> str:
+        sides = ({"method": method} | FROM[0], FROM[1])
+        return interval_of(NEAR, "cpu", *sides, "warped_linear_top1", seeds=3)
+
+    kinds = ("ball-s-neigh", "ball-s-neigh-anneal", "ring-s-neigh", "ring-s-neigh-anneal")
+    gains = sorted(gain(method).split()[0] for method in kinds)
+    note = first_note(NEAR, "cpu")
+    assert f"is higher by {gains[0]} to {gains[-1]} points than from the view" in note
+    assert f"RING gains {gain('ring')} points." in note
+
+
 @pytest.mark.parametrize(
     ("start", "words"),
     [
@@ -278,9 +310,9 @@ def test_shares_that_differ_from_the_whole_bank_after_correction_are_those_in_th
     assert words in first_note("map-which-negatives")
 
 
-def first_note(suite: str) -> str:
-    """Return the first note of a suite on CIFAR-10, on one line."""
-    return " ".join(load_suite(SUITES / f"{suite}.yaml").scales["cifar"].notes[0].split())
+def first_note(suite: str, scale: str = "cifar") -> str:
+    """Return the first note of a suite on a scale, on one line."""
+    return " ".join(load_suite(SUITES / f"{suite}.yaml").scales[scale].notes[0].split())
 
 
 def configuration(cell: Cell) -> tuple[Any, ...]:
