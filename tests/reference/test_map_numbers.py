@@ -158,16 +158,30 @@ FROM = ({"centre": "entry"}, {"centre": "view"})
 
 
 @pytest.mark.parametrize(
-    ("method", "words"),
+    ("method", "noted", "shown"),
     [
-        ("ring-s-neigh", "is higher by {} points than from the view"),
-        ("ring-s-neigh-anneal", "and with annealing by {} points."),
+        ("ring-s-neigh", "is higher by {} points than from the view",
+         "and +{} higher if it is measured from the image's stored entry."),
+        ("ring-s-neigh-anneal", "and with annealing by {} points.", ""),
+        ("ring", "learns with both: the difference is {} points.", ""),
     ],
-)
+)  # fmt: skip
 def test_the_differences_by_the_centre_of_nearness_are_those_of_the_cells(
-    method: str, words: str
+    method: str, noted: str, shown: str
 ) -> None:
     sides = ({"method": method} | FROM[0], FROM[1])
+    number = interval_of(NEAR, "cifar", *sides, "linear_top1", seeds=3)
+    assert noted.format(number) in first_note(NEAR)
+    assert shown.format(number) in TEXT
+
+
+@pytest.mark.parametrize(
+    ("ring", "words"),
+    [("ring", "by {} points without annealing"), ("ring-anneal", "by {} points with annealing;")],
+)
+def test_the_differences_by_close_neighbours_are_those_of_the_cells(ring: str, words: str) -> None:
+    method = ring.replace("ring", "ring-s-neigh")
+    sides = ({"method": method} | FROM[0], {"method": ring})
     assert words.format(interval_of(NEAR, "cifar", *sides, "linear_top1", seeds=3)) in first_note(
         NEAR
     )
