@@ -39,8 +39,8 @@ def test_a_new_folder_is_answered_from_the_reference(with_reference: Workspace, 
 
 def test_the_next_command_keeps_the_cells_of_the_reference(with_reference: Workspace) -> None:
     """At this scale, cells are left to run."""
-    answer = with_reference.call("show", str(SUITES / "eqco-figure-3.yaml"), "--scale", "cpu")
-    assert f"--scale cpu --have {REFERENCE}` computes" in " ".join(answer.out.split())
+    answer = with_reference.call("show", str(SUITES / "unigrad-table-7.yaml"), "--scale", "cifar")
+    assert f"--scale cifar --have {REFERENCE}` computes" in " ".join(answer.out.split())
 
 
 def test_python_is_answered_too(

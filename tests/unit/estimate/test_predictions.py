@@ -85,7 +85,7 @@ def test_every_cell_has_an_answer(tmp_path: Path) -> None:
 def test_the_reference_results_are_predicted_as_promised() -> None:
     """Of some experiments; `python -m benchmarks.predictions` takes all."""
     store, asked = Store(ROOT / "results" / "reference"), ("gaussian-mi", "supervised")
-    timings = [t for name in asked for t in finished_timings(name, store, most=60)]
+    timings = [t for name in asked for t in finished_timings(name, store)]
     found = list(rows(timings, {}))
     assert [row.experiment for row in found] == list(asked)
     assert all(row.errors for row in found)

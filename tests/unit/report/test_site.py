@@ -67,8 +67,7 @@ class Entries(HTMLParser):
 def exported(kind: str, metric: str) -> dict[str, float]:
     with gzip.open(REFERENCE / f"{kind}.csv.gz", "rt", newline="") as file:
         rows = list(csv.DictReader(file))
-    name = f"metric.{metric}"
-    return {row["id"]: json.loads(row[name]) for row in rows if row.get(name)}
+    return {row["cell"]: json.loads(row[metric]) for row in rows if row.get(metric)}
 
 
 @pytest.mark.parametrize(
