@@ -154,7 +154,7 @@ def test_the_differences_in_the_note_of_figure_7_are_those_of_the_cells(
 
 
 NEAR = "near-to-what"
-FROM = ({"centre": "entry"}, {"centre": "view"})
+ENTRY, VIEW = {"centre": "entry"}, {"centre": "view"}
 
 
 @pytest.mark.parametrize(
@@ -169,8 +169,7 @@ FROM = ({"centre": "entry"}, {"centre": "view"})
 def test_the_differences_by_the_centre_of_nearness_are_those_of_the_cells(
     method: str, noted: str, shown: str
 ) -> None:
-    sides = ({"method": method} | FROM[0], FROM[1])
-    number = interval_of(NEAR, "cifar", *sides, "linear_top1", seeds=3)
+    number = interval_of(NEAR, "cifar", {"method": method} | ENTRY, VIEW, "linear_top1", seeds=3)
     assert noted.format(number) in first_note(NEAR)
     assert shown.format(number) in TEXT
 
@@ -180,16 +179,14 @@ def test_the_differences_by_the_centre_of_nearness_are_those_of_the_cells(
     [("ring", "by {} points without annealing"), ("ring-anneal", "by {} points with annealing;")],
 )
 def test_the_differences_by_close_neighbours_are_those_of_the_cells(ring: str, words: str) -> None:
-    method = ring.replace("ring", "ring-s-neigh")
-    sides = ({"method": method} | FROM[0], {"method": ring})
-    assert words.format(interval_of(NEAR, "cifar", *sides, "linear_top1", seeds=3)) in first_note(
-        NEAR
-    )
+    neighbours = {"method": ring.replace("ring", "ring-s-neigh")} | ENTRY
+    number = interval_of(NEAR, "cifar", neighbours, {"method": ring}, "linear_top1", seeds=3)
+    assert words.format(number) in first_note(NEAR)
 
 
 def test_the_differences_by_the_centre_of_nearness_on_digits_are_those_of_the_cells() -> None:
     def gain(method: str) -> str:
-        sides = ({"method": method} | FROM[0], FROM[1])
+        sides = ({"method": method} | ENTRY, VIEW)
         return interval_of(NEAR, "cpu", *sides, "warped_linear_top1", seeds=3)
 
     kinds = ("ball-s-neigh", "ball-s-neigh-anneal", "ring-s-neigh", "ring-s-neigh-anneal")
