@@ -11,9 +11,6 @@ SCALE = "cpu"
 LEFT = {
     "cifar10-jpeg": "its images are no part of bench",
     "mutual-information-table-2e": "40 core-minutes",
-    "search-batch": "15 core-minutes",
-    "search-prototypes": "4 core-minutes",
-    "search-queue": "4 core-minutes",
     "search-siamese": "21 core-minutes",
 }
 """Suites without all of them, with what stands in the way; times are those of `bench plan`."""
