@@ -1,0 +1,131 @@
+"""The numbers in the notes of suites on digits are those of the reference results."""
+
+from collections import defaultdict
+from functools import cache
+from math import log
+from statistics import fmean
+from typing import Any
+
+import pytest
+
+from bench.analysis.statistics import t_interval
+from bench.cells.baseline import without_baselines
+from bench.cells.cell import Cell
+from bench.results.reader import Finished, Results
+from bench.suites.expand import expand
+from bench.suites.load import load_suite
+from tests.fakes.paths import REFERENCE, SUITES
+
+SCALE = "cpu"
+
+
+@cache
+def finished(suite: str) -> list[tuple[Cell, Finished]]:
+    path = SUITES / f"{suite}.yaml"
+    return Results(REFERENCE).finished(without_baselines(expand(load_suite(path), SCALE, path)))
+
+
+def notes(suite: str) -> str:
+    """Return all notes on digits, on one line."""
+    return " ".join(" ".join(load_suite(SUITES / f"{suite}.yaml").notes_at(SCALE)).split())
+
+
+def values(suite: str, metric: str, **settings: Any) -> list[float]:
+    return [
+        kept.metrics[metric]
+        for cell, kept in finished(suite)
+        if all(cell.known.get(name) == value for name, value in settings.items())
+    ]
+
+
+def bounds(numbers: list[float]) -> str:
+    """Return the range of the numbers with two decimals."""
+    low, high = f"{min(numbers):.2f}", f"{max(numbers):.2f}"
+    return low if low == high else f"{low} to {high}"
+
+
+@pytest.mark.parametrize("method", ["byol", "simsiam"])
+def test_the_alignment_in_the_note_of_the_eigenspaces_is_that_of_the_cells(method: str) -> None:
+    histories = [
+        [step["eigenspace_alignment"] for step in kept.history if "eigenspace_alignment" in step]
+        for cell, kept in finished("unigrad-eigenspaces")
+        if cell.known["method"] == method
+    ]
+    start, end = (bounds([history[at] for history in histories]) for at in (0, -1))
+    name = {"byol": "BYOL", "simsiam": "SimSiam"}[method]
+    said = "after the first epoch to {} at the end with {}" if method == "byol" else "to {} with {}"
+    assert f"from {start} " in notes("unigrad-eigenspaces")
+    assert said.format(end, name) in notes("unigrad-eigenspaces")
+
+
+def test_the_cosine_and_the_accuracies_in_the_note_of_the_eigenspaces_are_those_of_the_cells() -> (
+    None
+):
+    suite = "unigrad-eigenspaces"
+    cosine = bounds(values(suite, "negative_similarity"))
+    byol, simsiam = (
+        f"{fmean(values(suite, 'warped_knn_top1', method=method)):.1f}"
+        for method in ("byol", "simsiam")
+    )
+    assert f"have a mean cosine of {cosine}" in notes(suite)
+    assert f"is {byol} % with BYOL and {simsiam} % with SimSiam" in notes(suite)
+
+
+def test_the_losses_of_dcl_as_a_classifier_in_the_note_are_those_of_the_cells() -> None:
+    suite = "dcl-table-17"
+    ends = [t_interval(values(suite, "train_loss", loss="dcl", batch_size=n)) for n in (32, 128)]
+    small, large = (f"{e.mean:.1f} ± {(e.high or 0.0) - e.mean:.1f}" for e in ends)
+    said = f"DCL's loss ends at {small} nats at batch size 32 and at {large} nats at batch size 128"
+    assert said in notes(suite)
+
+
+def scores(suite: str, *point: str) -> dict[tuple[Any, ...], dict[float, float]]:
+    """Return the mean accuracy on warped digits at each learning rate, for each point."""
+    found = defaultdict[tuple[Any, ...], dict[float, list[float]]](lambda: defaultdict(list))
+    for cell, kept in finished(suite):
+        at = tuple(cell.known[name] for name in point)
+        found[at][cell.known["base_lr"]].append(kept.metrics["warped_knn_top1"])
+    return {at: {rate: fmean(of) for rate, of in rates.items()} for at, rates in found.items()}
+
+
+def test_the_search_with_negatives_from_the_batch_agrees_with_the_rate_on_digits() -> None:
+    suite, rate = "search-batch", 0.12
+    found = scores(suite, "K", "loss")
+    best = {at: max(rates, key=lambda r: rates[r]) for at, rates in found.items()}
+    assert {at for at in best if best[at] == rate} == {
+        (None, "infonce"), (None, "dcl"), (4, "eqco"),
+    }  # fmt: skip
+    infonce, dcl, few = (
+        f"({found[at][rate]:.1f} %)" for at in ((None, "infonce"), (None, "dcl"), (4, "infonce"))
+    )
+    less = found[4, "infonce"][0.36] - found[4, "infonce"][rate]
+    said = f"InfoNCE {infonce} and DCL {dcl} are best at the learning rate 0.12. With K = 4"
+    assert said in notes(suite)
+    assert f"EqCo is best at 0.12 too ({found[4, 'eqco'][rate]:.1f} %)" in notes(suite)
+    assert f"InfoNCE scores {less:.1f} points less at 0.12 {few} than at 0.36" in notes(suite)
+
+
+def test_the_search_with_a_queue_agrees_with_the_rate_on_digits() -> None:
+    suite, chosen = "search-queue", 0.99
+    found = scores(suite, "loss", "momentum")
+    best = {
+        loss: max(((at, r) for at in found if at[0] == loss for r in found[at]),
+                  key=lambda t: found[t[0]][t[1]])
+        for loss in ("infonce", "eqco")
+    }  # fmt: skip
+    assert set(best.values()) == {((loss, chosen), 0.12) for loss in best}
+    shown = [f"({found[loss, chosen][0.12]:.1f} %)" for loss in best]
+    assert "InfoNCE {} and EqCo {} have their best".format(*shown) in notes(suite)
+
+
+def test_swav_has_the_rate_of_its_search() -> None:
+    rates = scores("search-prototypes", "method")[("swav",)]
+    used = {c.known["base_lr"] for c, _ in finished("dcl-table-8") if c.known["method"] == "swav"}
+    assert used == {max(rates, key=lambda rate: rates[rate])}
+
+
+def test_the_entropies_of_dino_in_the_notes_are_those_of_the_cells() -> None:
+    entropies = values("search-prototypes", "teacher_entropy", method="dino")
+    assert f"is {bounds(entropies)} nats" in notes("dcl-table-8")
+    assert log(256) - min(entropies) < 0.03
+    assert "within 0.03 nats of ln 256" in notes("search-prototypes")
