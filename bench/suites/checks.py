@@ -251,7 +251,8 @@ class Sized(CheckRecord):
         """Return the check on another metric, without the size for the paper's metric."""
         changes: dict[str, Any] = {"metric": metric}
         if self.by > 0:
-            changes |= {"by": 0.0, "part": self.part or DIRECTION}
+            part = f"{DIRECTION}; {self.part}" if self.part else DIRECTION
+            changes |= {"by": 0.0, "part": part}
         return self.model_copy(update=changes)
 
 

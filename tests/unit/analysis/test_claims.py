@@ -397,6 +397,9 @@ def test_a_scale_names_the_metric_in_place_of_the_papers() -> None:
     assert (sized[0].check.part, str(whole_verdict(sized))) == (
         "the direction, not the size", "partly holds",
     )  # fmt: skip
+    toy = BETTER | {"by": 50.0, "part": "on toys"}
+    (of_part,) = of_claim(toy, metric=better, stand_in={"m": "other"})
+    assert of_part.check.part == "the direction, not the size; on toys"
     (own,) = of_claim(BETTER, metric=better, at="smoke", stand_in={"m": "other"})
     assert (own.check.metric, own.stand_in_for) == ("m", None)
 
