@@ -10,7 +10,6 @@ from tests.fakes.paths import REFERENCE, SUITES
 SCALE = "cpu"
 LEFT = {
     "cifar10-jpeg": "its images are no part of bench",
-    "mutual-information-table-2e": "40 core-minutes",
     "search-siamese": "21 core-minutes",
 }
 """Suites without all of them, with what stands in the way; times are those of `bench plan`."""
