@@ -10,7 +10,6 @@ from tests.fakes.paths import REFERENCE, SUITES
 SCALE = "cpu"
 LEFT = {
     "cifar10-jpeg": "its images are no part of bench",
-    "search-siamese": "21 core-minutes",
 }
 """Suites without all of them, with what stands in the way; times are those of `bench plan`."""
 ON_DIGITS = [path for path in sorted(SUITES.glob("*.yaml")) if SCALE in load_suite(path).scales]
