@@ -17,12 +17,20 @@ from bench.suites.load import load_suite
 from tests.fakes.paths import REFERENCE, SUITES
 
 SCALE = "cpu"
+SIAMESE = (
+    "unigrad-table-2", "unigrad-table-3", "unigrad-table-6", "unigrad-table-7", "unigrad-table-8",
+    "unigrad-table-9", "unigrad-table-10", "unigrad-figure-2", "unigrad-eigenspaces", "dcl-table-8",
+)  # fmt: skip
+SEARCHED_AS = {
+    "simclr": "simclr-momentum", "barlow-twins": "barlow-twins-momentum", "simsiam": "byol",
+}  # fmt: skip
+"""Methods that have the rate of a method with a momentum encoder."""
 
 
 @cache
-def finished(suite: str) -> list[tuple[Cell, Finished]]:
+def finished(suite: str, scale: str = SCALE) -> list[tuple[Cell, Finished]]:
     path = SUITES / f"{suite}.yaml"
-    return Results(REFERENCE).finished(without_baselines(expand(load_suite(path), SCALE, path)))
+    return Results(REFERENCE).finished(without_baselines(expand(load_suite(path), scale, path)))
 
 
 def notes(suite: str) -> str:
@@ -79,10 +87,12 @@ def test_the_losses_of_dcl_as_a_classifier_in_the_note_are_those_of_the_cells() 
     assert said in notes(suite)
 
 
-def scores(suite: str, *point: str) -> dict[tuple[Any, ...], dict[float, float]]:
+def scores(
+    suite: str, *point: str, scale: str = SCALE
+) -> dict[tuple[Any, ...], dict[float, float]]:
     """Return the mean accuracy on warped digits at each learning rate, for each point."""
     found = defaultdict[tuple[Any, ...], dict[float, list[float]]](lambda: defaultdict(list))
-    for cell, kept in finished(suite):
+    for cell, kept in finished(suite, scale):
         at = tuple(cell.known[name] for name in point)
         found[at][cell.known["base_lr"]].append(kept.metrics["warped_knn_top1"])
     return {at: {rate: fmean(of) for rate, of in rates.items()} for at, rates in found.items()}
@@ -122,6 +132,20 @@ def test_swav_has_the_rate_of_its_search() -> None:
     rates = scores("search-prototypes", "method")[("swav",)]
     used = {c.known["base_lr"] for c, _ in finished("dcl-table-8") if c.known["method"] == "swav"}
     assert used == {max(rates, key=lambda rate: rates[rate])}
+
+
+@pytest.mark.parametrize("suite", SIAMESE)
+def test_each_siamese_method_has_the_rate_of_its_search(suite: str) -> None:
+    """A rate beyond the grid counts like those of the grid."""
+    grid, ends = (scores("search-siamese", "method", scale=s) for s in (SCALE, "cpu-ends"))
+    tried = {method: rates | ends.get((method,), {}) for (method,), rates in grid.items()}
+    best = {method: max(rates, key=lambda r: rates[r]) for method, rates in tried.items()}
+    used = {
+        (method, cell.known["base_lr"])
+        for cell, _ in finished(suite)
+        if (method := SEARCHED_AS.get(cell.known["method"], cell.known["method"])) in best
+    }
+    assert used == {(method, best[method]) for method, _ in used} != set()
 
 
 def test_the_entropies_of_dino_in_the_notes_are_those_of_the_cells() -> None:
