@@ -116,6 +116,12 @@ def test_the_linear_gain_with_a_rate_for_each_loss_is_that_of_the_cells() -> Non
     assert f"With its own learning rate for each loss, DCL's gain at 32 is +{number}." in TEXT
 
 
+def test_the_linear_difference_of_moco_with_sgd_is_that_of_the_cells() -> None:
+    sides = ({"method": "moco"}, UNIGRAD)
+    number = interval_of("unigrad-table-2", "cifar", *sides, "linear_top1", seeds=3)
+    assert f"MoCo's linear accuracy differs from UniGrad's by +{number}." in TEXT
+
+
 @pytest.mark.parametrize(
     ("method", "than", "shown", "noted"),
     [
