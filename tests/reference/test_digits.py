@@ -8,10 +8,8 @@ from bench.suites.load import load_suite
 from tests.fakes.paths import REFERENCE, SUITES
 
 SCALE = "cpu"
-LEFT = {
-    "cifar10-jpeg": "its images are no part of bench",
-}
-"""Suites without all of them, with what stands in the way; times are those of `bench plan`."""
+LEFT = {"cifar10-jpeg": "its images are no part of bench"}
+"""Suites without all of them, with what stands in the way."""
 ON_DIGITS = [path for path in sorted(SUITES.glob("*.yaml")) if SCALE in load_suite(path).scales]
 
 
