@@ -251,8 +251,7 @@ class Sized(CheckRecord):
         """Return the check on another metric, without the size for the paper's metric."""
         changes: dict[str, Any] = {"metric": metric}
         if self.by > 0:
-            part = f"{DIRECTION}; {self.part}" if self.part else DIRECTION
-            changes |= {"by": 0.0, "part": part}
+            changes |= {"by": 0.0, "part": "; ".join(filter(None, (DIRECTION, self.part)))}
         return self.model_copy(update=changes)
 
 
