@@ -11,7 +11,7 @@ SETTING = "zero_init_residual"
 APART = {
     "collapse": "compares no methods",
     "dcl-table-10-params": "counts parameters",
-    "dcl-table-8": "its note says that a part of a difference may come from this",
+    "dcl-table-8": "differs at the scales other than cpu, where each method has that of its paper",
     "search-map-families": "the first search of MoCo is kept at the scale cpu-short",
     "search-siamese": "the first search of MoCo is kept",
 }
