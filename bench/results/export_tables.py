@@ -8,6 +8,7 @@ import json
 import zlib
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from bench.files.regular import sha256_of_file
 from bench.results.digests import DIGESTS
 from bench.results.folder import UNTIL, CellFolder, damage_of
 from bench.results.provenance import flatten
+from bench.results.standing import LOSSES
 from bench.results.store import Store
 from bench.results.tables import CELL, MESSAGE, SAME, Arrays, CellRow, Tables, read_manifest
 from bench.text import csv_text
@@ -138,9 +140,14 @@ def _history(folder: CellFolder, read: Collection[str] | None) -> list[dict[str,
     if read is not None and not read:
         return []
     return [
-        {k: json.dumps(v) for k, v in record.items() if read is None or k in {"step", *read}}
+        {k: _of_history(k, v) for k, v in record.items() if read is None or k in {"step", *read}}
         for record in folder.history(finished=True)
     ]
+
+
+def _of_history(name: str, value: float) -> str:
+    """Return an entry of a history; a loss with the seven digits of single precision."""
+    return f"{value:.7g}" if name in LOSSES and isfinite(value) else json.dumps(value)
 
 
 def _note_digests(tables: Tables, files: Sequence[Path]) -> None:

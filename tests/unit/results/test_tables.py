@@ -212,12 +212,13 @@ def test_a_table_in_the_former_form_is_added_to_and_becomes_plain(tmp_path: Path
 def test_one_line_of_pandas_reads_an_exported_table(tmp_path: Path) -> None:
     """Text is text, numbers are numbers, null is missing, a metric has its own name.
 
-    Metrics keep all digits; times are written to a hundredth of a second.
+    Metrics keep all digits; times are written to a hundredth of a second, and the losses of a
+    history with seven significant digits.
     """
     store, cell = Store(tmp_path / "results"), small_cell()
     folder = store.folder(cell)
     folder.path.mkdir(parents=True, exist_ok=True)
-    folder.append_history({"step": 1, "knn_top1": 12.5})
+    folder.append_history({"step": 1, "knn_top1": 100 / 3, "train_loss": -100 / 3})
     times = {"wall_s": 2 + 1 / 3, "trained": {"cpu_s": 1 / 3}}
     folder.finish({"knn_top1": 12.5, "q_b": 1 / 3}, {}, times)
     export_cells([cell], store, tmp_path, suite="a")
@@ -230,7 +231,8 @@ def test_one_line_of_pandas_reads_an_exported_table(tmp_path: Path) -> None:
     assert (row["origin.wall_s"], row["origin.trained.cpu_s"]) == (2.33, 0.33)
     assert row["metrics"].split() == ["knn_top1", "q_b"]
     history = pd.read_csv(tmp_path / "pretrain.a.history.csv.gz")
-    assert history.to_dict("records") == [{"cell": cell.id, "step": 1, "knn_top1": 12.5}]
+    (line,) = history.to_dict("records")
+    assert line == {"cell": cell.id, "step": 1, "knn_top1": 100 / 3, "train_loss": -33.33333}
 
 
 def test_the_reference_tables_come_out_with_the_same_numbers() -> None:
