@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from bench.analysis.contrasts import difference
+from bench.analysis.measured import Measured
 from bench.analysis.statistics import t_interval
 from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
@@ -171,3 +173,34 @@ def test_the_entropies_of_dino_in_the_notes_are_those_of_the_cells() -> None:
     assert f"is {bounds(entropies)} nats" in notes("dcl-table-8")
     assert log(256) - min(entropies) < 0.03
     assert "within 0.03 nats of ln 256" in notes("search-prototypes")
+
+
+SIMCLR = {"method": "simclr"}
+
+
+@pytest.mark.parametrize(("suite", "one", "other", "said"), [
+    (
+        "dcl-table-8", {"method": "nnclr", "loss": "dcl"}, {"method": "vicreg-released"},
+        "now a lead over VICReg is not detectable",
+    ),
+    (
+        "unigrad-table-6", SIMCLR | {"target": "stop-gradient"}, SIMCLR | {"target": "shared"},
+        "At 1.92, SimCLR's best learning rate in the suite search-siamese, the difference is not "
+        "detectable",
+    ),
+])  # fmt: skip
+def test_a_difference_that_a_note_calls_not_detectable_has_an_interval_with_0(
+    suite: str, one: dict[str, Any], other: dict[str, Any], said: str
+) -> None:
+    found = finished(suite)
+    sides = [
+        [cell for cell, _ in found if settings.items() <= cell.known.items()]
+        for settings in (one, other)
+    ]
+    assert [len(side) for side in sides] == [10, 10]
+    measured = Measured([cell for cell, _ in found], found)
+    gain = difference("warped_linear_top1", [(sides[0], sides[1])], measured)
+    assert gain is not None
+    low, high = gain.interval().low, gain.interval().high
+    assert low is not None and high is not None and low < 0 < high
+    assert said in notes(suite)
