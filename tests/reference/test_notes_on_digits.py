@@ -202,5 +202,7 @@ def test_a_difference_that_a_note_calls_not_detectable_has_an_interval_with_0(
     gain = difference("warped_linear_top1", [(sides[0], sides[1])], measured)
     assert gain is not None
     low, high = gain.interval().low, gain.interval().high
-    assert low is not None and high is not None and low < 0 < high
+    assert low is not None
+    assert high is not None
+    assert low < 0 < high
     assert said in notes(suite)
