@@ -154,7 +154,7 @@ def test_an_export_reads_back_as_the_folders_do(tmp_path: Path) -> None:
     for i, cell in enumerate(cells[:2]):
         folder = store.folder(cell)
         folder.path.mkdir(parents=True)
-        folder.append_history({"step": 1, "loss": i / 7})
+        folder.append_history({"step": 1, "q_b": i / 7, "loss": i / 8})
         folder.finish(
             {"m": 0.1 + i}, {}, {"code": {"commit": "abc", "dirty": False}, "wall_s": 1.5}
         )
