@@ -11,7 +11,7 @@ SETTING = "zero_init_residual"
 APART = {
     "collapse": "compares no methods",
     "dcl-table-10-params": "counts parameters",
-    "dcl-table-8": "at scales other than cpu, each method starts as in its own paper",
+    "dcl-table-8": "at scales other than cpu and cifar, each method starts as in its own paper",
     "search-map-families": "the first search of MoCo is kept at the scale cpu-short",
     "search-siamese": "the first search of MoCo is kept",
 }
