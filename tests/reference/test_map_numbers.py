@@ -159,6 +159,23 @@ def test_the_differences_in_the_note_of_figure_7_are_those_of_the_cells(
     assert words.format(number) in first_note(suite)
 
 
+@pytest.mark.parametrize(
+    ("one", "than", "words"),
+    [
+        ({"method": "ir", "views": "moco-v1"}, {"views": "none"}, "is +{} points higher."),
+        ({"method": "ir", "views": "flip"}, {"views": "none"}, "the accuracy of IR by +{} points"),
+        ({"method": "cmc", "views": "none"}, {"method": "ir"}, "than IR instead of +{}."),
+    ],
+)  # fmt: skip
+def test_the_differences_in_the_notes_of_figure_5_are_those_of_the_cells(
+    one: dict[str, Any], than: dict[str, Any], words: str
+) -> None:
+    suite = "mutual-information-figure-5"
+    number = interval_of(suite, "cifar", one, than, "knn_top1", seeds=3)
+    notes = load_suite(SUITES / f"{suite}.yaml").notes_at("cifar")
+    assert words.format(number) in " ".join(" ".join(notes).split())
+
+
 NEAR = "near-to-what"
 ENTRY, VIEW = {"centre": "entry"}, {"centre": "view"}
 
