@@ -13,14 +13,11 @@ import pandas as pd
 import pytest
 
 from bench.analysis.contrasts import difference
-from bench.analysis.measured import Measured
 from bench.analysis.statistics import Estimate, Interval
-from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
-from bench.results.reader import Results
-from bench.suites.expand import expand
 from bench.suites.load import load_suite
-from tests.fakes.paths import REFERENCE, ROOT, SUITES
+from tests.fakes.paths import ROOT, SUITES
+from tests.reference.differences import gain_of, has, measured_in, notes_of, shown
 
 TEXT = " ".join((ROOT / "README.md").read_text().split())
 DCL = {"optimizer": "sgd", "batch_size": 32, "width": 16, "view_strength": 1.0, "epochs": 5}
@@ -141,39 +138,32 @@ def test_the_linear_differences_of_objectives_with_a_bank_are_those_of_the_cells
     assert noted.format(number) in first_note(suite)
 
 
-@pytest.mark.parametrize(
-    ("one", "than", "words"),
-    [
-        ({"method": "ir-nce", "witness": "dot"}, {"witness": "mlp-1"}, "is {} points above that"),
-        ({"method": "ir-nce", "witness": "dot"}, {"witness": "mlp-2"}, "and {} points above that"),
-        ({"method": "ir-nce", "witness": "dot"}, {"witness": "bilinear"}, "it differs by {}"),
-        ({"method": "ir", "bank_rate": 0.5}, {"bank_rate": 0.0}, "IR is {} points more accurate"),
-        ({"method": "la", "bank_rate": 0.5}, {"bank_rate": 0.0}, "LA differs by {} points."),
-    ],
-)  # fmt: skip
-def test_the_differences_in_the_note_of_figure_7_are_those_of_the_cells(
-    one: dict[str, Any], than: dict[str, Any], words: str
-) -> None:
-    suite = "mutual-information-figure-7"
-    number = interval_of(suite, "cifar", one, than, "knn_top1", seeds=3)
-    assert words.format(number) in first_note(suite)
+FIGURE_5, FIGURE_7 = (f"mutual-information-figure-{number}" for number in (5, 7))
+IR, WITNESS = {"method": "ir"}, {"method": "ir-nce", "witness": "dot"}
+NNCLR = {"method": "nnclr", "loss": "dcl"}
 
 
 @pytest.mark.parametrize(
-    ("one", "than", "words"),
+    ("suite", "one", "than", "words"),
     [
-        ({"method": "ir", "views": "moco-v1"}, {"views": "none"}, "is +{} points higher."),
-        ({"method": "ir", "views": "flip"}, {"views": "none"}, "the accuracy of IR by +{} points"),
-        ({"method": "cmc", "views": "none"}, {"method": "ir"}, "than IR instead of +{}."),
+        ("dcl-table-8", NNCLR, {"loss": "infonce"}, "with InfoNCE by +{} points"),
+        ("dcl-table-8", NNCLR, {"method": "vicreg-released", "loss": "vicreg"},
+         "points and from VICReg by {} points;"),
+        (FIGURE_5, IR | {"views": "moco-v1"}, {"views": "none"}, "is +{} points higher."),
+        (FIGURE_5, IR | {"views": "flip"}, {"views": "none"}, "accuracy of IR by +{} points"),
+        (FIGURE_5, {"method": "cmc", "views": "none"}, IR, "than IR instead of +{}."),
+        (FIGURE_7, WITNESS, {"witness": "mlp-1"}, "is {} points above that"),
+        (FIGURE_7, WITNESS, {"witness": "mlp-2"}, "and {} points above that"),
+        (FIGURE_7, WITNESS, {"witness": "bilinear"}, "it differs by {}"),
+        (FIGURE_7, IR | {"bank_rate": 0.5}, {"bank_rate": 0.0}, "IR is {} points more accurate"),
+        (FIGURE_7, {"method": "la", "bank_rate": 0.5}, {"bank_rate": 0.0}, "LA differs by {}"),
     ],
 )  # fmt: skip
-def test_the_differences_in_the_notes_of_figure_5_are_those_of_the_cells(
-    one: dict[str, Any], than: dict[str, Any], words: str
+def test_a_difference_in_the_notes_on_cifar10_is_that_of_the_cells(
+    suite: str, one: dict[str, Any], than: dict[str, Any], words: str
 ) -> None:
-    suite = "mutual-information-figure-5"
     number = interval_of(suite, "cifar", one, than, "knn_top1", seeds=3)
-    notes = load_suite(SUITES / f"{suite}.yaml").notes_at("cifar")
-    assert words.format(number) in " ".join(" ".join(notes).split())
+    assert words.format(number) in notes_of(suite, "cifar")
 
 
 NEAR = "near-to-what"
@@ -363,30 +353,13 @@ def interval_of(
     seeds: int = 5,
 ) -> str:
     """Return a difference with its interval; `than` lists the other side's settings that differ."""
-    cells, measured = measured_in(suite, scale)
-    sides = [[c for c in cells if has(c, settings)] for settings in (one, one | than)]
-    assert [len(side) for side in sides] == [seeds, seeds]
-    found = difference(metric, [(sides[0], sides[1])], measured)
-    assert found is not None
-    gain = found.interval()
-    return f"{gain.mean:.1f} [{gain.low:.1f}, {gain.high:.1f}]"
-
-
-@cache
-def measured_in(suite: str, scale: str) -> tuple[list[Cell], Measured]:
-    path = SUITES / f"{suite}.yaml"
-    cells = without_baselines(expand(load_suite(path), scale, path))
-    return cells, Measured(cells, Results(REFERENCE).finished(cells))
+    return shown(gain_of(suite, scale, one, than, metric, seeds=seeds))
 
 
 def mean_of(suite: str, metric: str, settings: dict[str, Any]) -> float:
     """Return the mean of a metric over the cells of CIFAR-10 with these settings."""
     cells, measured = measured_in(suite, "cifar")
     return fmean(measured.metrics[cell.id][metric] for cell in cells if has(cell, settings))
-
-
-def has(cell: Cell, settings: dict[str, Any]) -> bool:
-    return all(cell.known.get(name) == value for name, value in settings.items())
 
 
 @pytest.mark.parametrize(
@@ -437,7 +410,7 @@ def test_the_share_of_small_q_b_orders_the_configurations_as_its_variation_does(
 
 def assert_correlated(values: pd.Series, suite: str, metric: str, scale: str, words: str) -> None:
     """Check that the notes of a suite give the rank correlation of values with a metric of it."""
-    notes = " ".join(" ".join(load_suite(SUITES / f"{suite}.yaml").notes_at(scale)).split())
+    notes = notes_of(suite, scale)
     others = means(suite, metric, scale)
     assert values.index.difference(others.index).empty
     values, others = values.align(others, join="inner")

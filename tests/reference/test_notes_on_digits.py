@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from bench.analysis.contrasts import difference
-from bench.analysis.measured import Measured
 from bench.analysis.statistics import t_interval
 from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
@@ -17,6 +15,7 @@ from bench.results.reader import Finished, Results
 from bench.suites.expand import expand
 from bench.suites.load import load_suite
 from tests.fakes.paths import REFERENCE, SUITES
+from tests.reference.differences import gain_of, notes_of, shown
 
 SCALE = "cpu"
 
@@ -33,7 +32,7 @@ def finished(suite: str, scale: str = SCALE) -> list[tuple[Cell, Finished]]:
 
 def notes(suite: str) -> str:
     """Return all notes on digits, on one line."""
-    return " ".join(" ".join(load_suite(SUITES / f"{suite}.yaml").notes_at(SCALE)).split())
+    return notes_of(suite, SCALE)
 
 
 def values(suite: str, metric: str, **settings: Any) -> list[float]:
@@ -184,7 +183,8 @@ SIMCLR = {"method": "simclr"}
 
 @pytest.mark.parametrize(("suite", "one", "other", "said"), [
     (
-        "dcl-table-8", {"method": "nnclr", "loss": "dcl"}, {"method": "vicreg-released"},
+        "dcl-table-8", {"method": "nnclr", "loss": "dcl"},
+        {"method": "vicreg-released", "loss": "vicreg"},
         "now a lead over VICReg is not detectable",
     ),
     (
@@ -196,40 +196,20 @@ SIMCLR = {"method": "simclr"}
 def test_a_difference_that_a_note_calls_not_detectable_has_an_interval_with_0(
     suite: str, one: dict[str, Any], other: dict[str, Any], said: str
 ) -> None:
-    _, low, high = gain(suite, one, other)
+    _, low, high = gain_of(suite, SCALE, one, other, "warped_linear_top1", seeds=10)
     assert low < 0 < high
     assert said in notes(suite)
 
 
-def gain(
-    suite: str, one: dict[str, Any], other: dict[str, Any], metric: str = "warped_linear_top1"
-) -> tuple[float, float, float]:
-    """Return the difference of the two settings and its interval; each has ten seeds."""
-    found = finished(suite)
-    sides = [
-        [cell for cell, _ in found if settings.items() <= cell.known.items()]
-        for settings in (one, other)
-    ]
-    assert [len(side) for side in sides] == [10, 10]
-    measured = Measured([cell for cell, _ in found], found)
-    estimate = difference(metric, [(sides[0], sides[1])], measured)
-    assert estimate is not None
-    at = estimate.interval()
-    assert at.low is not None
-    assert at.high is not None
-    return at.mean, at.low, at.high
-
-
 def test_the_effects_of_cutmix_and_multi_crop_in_the_note_are_those_of_the_cells() -> None:
-    suite = "unigrad-table-4"
-    plain, mixed, many = (
-        {"views": views, "cutmix": cutmix}
-        for views, cutmix in (("moco-v2", False), ("moco-v2", True), ("multi-crop", False))
-    )
+    suite, plain = "unigrad-table-4", {"views": "moco-v2", "cutmix": False}
+    mixed, many = (plain | {"cutmix": True}, plain | {"views": "multi-crop"})
     cutmix, crops = (
-        "{:.1f} [{:.1f}, {:.1f}]".format(*gain(suite, of, plain)) for of in (mixed, many)
+        shown(gain_of(suite, SCALE, of, plain, "warped_linear_top1", seeds=10))
+        for of in (mixed, many)
     )
     assert f"by {cutmix} points and multi-crop by {crops} points" in notes(suite)
-    time = gain(suite, many, plain, "log2_train_hours")
-    assert "takes {:.2f} [{:.2f}, {:.2f}] times".format(*(2**at for at in time)) in notes(suite)
+    mean, low, high = gain_of(suite, SCALE, many, plain, "log2_train_hours", seeds=10)
+    factor = shown((2**mean, 2**low, 2**high), digits=2)
+    assert f"takes {factor} times" in notes(suite)
     assert f"(at most {fmean(values(suite, 'warped_knn_top1', **plain)):.1f} %" in notes(suite)
