@@ -16,8 +16,8 @@ from bench.analysis.contrasts import difference
 from bench.analysis.statistics import Estimate, Interval
 from bench.cells.cell import Cell
 from bench.suites.load import load_suite
+from tests.fakes.differences import gain_of, has, measured_in, notes_of, shown
 from tests.fakes.paths import ROOT, SUITES
-from tests.reference.differences import gain_of, has, measured_in, notes_of, shown
 
 TEXT = " ".join((ROOT / "README.md").read_text().split())
 DCL = {"optimizer": "sgd", "batch_size": 32, "width": 16, "view_strength": 1.0, "epochs": 5}

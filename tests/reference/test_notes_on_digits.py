@@ -14,8 +14,8 @@ from bench.cells.cell import Cell
 from bench.results.reader import Finished, Results
 from bench.suites.expand import expand
 from bench.suites.load import load_suite
+from tests.fakes.differences import gain_of, notes_of, shown
 from tests.fakes.paths import REFERENCE, SUITES
-from tests.reference.differences import gain_of, notes_of, shown
 
 SCALE = "cpu"
 
