@@ -57,7 +57,7 @@ def compare(
     sizes of the differences, and whether different seeds explain them.
 
     Exit status 1: a value or mean differs by more than allowed. Exit status 3: no published value
-    was measured.
+    was measured, or the two folders have no cell in common.
     """
     name, *more = what
     if more and (len(more) > 1 or other or effects or scale or where or seeds):
@@ -72,7 +72,7 @@ def compare(
             )
         drift = describe_drift(Path(name), Path(more[0]))
         answer(drift, print_drift, as_json)
-        raise typer.Exit(bool(drift["beyond_noise"]))
+        raise typer.Exit(_drift_status(drift))
     selection = select(context.obj, name, scale=scale, where=where, seeds=seeds)
     if other is not None and effects:
         raise BenchError(
@@ -81,7 +81,7 @@ def compare(
     if other is not None:
         drift = describe_drift(selection.results, other, selection.cells)
         answer(drift, print_drift, as_json)
-        raise typer.Exit(bool(drift["beyond_noise"]))
+        raise typer.Exit(_drift_status(drift))
     evidence = evidence_of(selection)
     if effects:
         effect_records = [e.record() for e in evidence.effects]
@@ -115,6 +115,12 @@ def describe_drift(here: Path, there: Path, cells: Sequence[Cell] | None = None)
             f"{here}, {there}: neither folder has a finished cell that could be compared"
         )
     return record
+
+
+def _drift_status(record: Json) -> int:
+    if not (record["same"] or record["moved"]):
+        return NOTHING_MEASURED
+    return int(bool(record["beyond_noise"]))
 
 
 def print_comparison(evidence: Evidence, selection: Selection) -> None:

@@ -313,7 +313,7 @@ def _tally(first: str, second: str, records: Sequence[Json]) -> str:
         ],
     }
     parts = [
-        f"{kind}: {first} is higher in {signs.count(1)} rows, {second} in "
+        f"{kind}: {first} is higher in {counted(signs.count(1), 'row')}, {second} in "
         f"{signs.count(-1)}, and {signs.count(0)} are undecided."
         for kind, signs in kinds.items()
         if signs

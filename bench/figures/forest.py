@@ -53,7 +53,7 @@ def draw_overview(found: Sequence[Findings]) -> Canvas | None:
             name = "\n".join(wrap(one.question.question, OVERVIEW_CHARACTERS))
             lines.append((name, one.leading))
     title = (
-        "for each question: one published effect, one effect measured here,\n"
+        "for each question about accuracy: one published effect, one measured here,\n"
         "and all effects of other projects that count"
     )
     return _drawn(lines, title, OVERVIEW_IN) if lines else None

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain, count
 from pathlib import Path
@@ -73,12 +73,17 @@ def styles(names: Sequence[Any]) -> dict[Any, Style]:
     """Return the style of each name: fixed for words, a sequence for numbers.
 
     An unknown word, such as `eqco, alpha = 64`, gets the style of its first word. If a name drawn
-    before it has the same colour, a word gets the next free one.
+    before it has the same colour, or one of at most ten words the same marker, it gets a free one.
     """
     words = [name for name in names if isinstance(name, str)]
     numbers = [name for name in names if not isinstance(name, str)]
     ramp = sns.color_palette("viridis", as_cmap=True)
-    by_name = {name: _style(index) for name, index in _places_of(words).items()}
+    by_name: dict[Any, Style] = {}
+    for name, index in _places_of(words).items():
+        style, taken = _style(index), {other.marker for other in by_name.values()}
+        if style.marker in taken and len(words) <= len(_MARKERS):
+            style = replace(style, marker=next(m for m in _MARKERS if m not in taken))
+        by_name[name] = style
     for i, name in enumerate(numbers):
         colour = ramp(0.85 * i / max(len(numbers) - 1, 1))  # the last of it is too pale
         by_name[name] = Style(colour, _MARKERS[i % len(_MARKERS)], _DASHES[i % len(_DASHES)])

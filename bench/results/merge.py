@@ -115,7 +115,9 @@ def merge(sources: Sequence[MergedFolder], store: Store, check_encoder: CheckEnc
         )
     for source in sources:
         if not source.path.is_dir():
-            raise StoreError(f"{source.path}: this results folder does not exist")
+            absent = "this results folder does not exist"
+            why = "this path is not a folder" if source.path.exists() else absent
+            raise StoreError(f"{source.path}: {why}")
         _check_all(source, check_encoder)
         if not source.sound and not source.diverged and not source.left_out:
             tables = f", only exported tables, which can be read by `--results {source.path}`"

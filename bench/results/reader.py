@@ -68,7 +68,8 @@ class Results:
             StoreError: there is no such folder, and no reference.
         """
         if reference is None and not root.is_dir():
-            raise StoreError(f"{root}: this results folder does not exist; `bench run` creates it")
+            absent = "this results folder does not exist; `bench run` creates it"
+            raise StoreError(f"{root}: {'this path is not a folder' if root.exists() else absent}")
         self.root, self.store = root, Store(root)
         self._reference = Results(reference) if reference is not None else None
         self._tables: dict[str, Exported] = {}

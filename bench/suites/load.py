@@ -365,13 +365,15 @@ def find_suite(name: str, folder: Path) -> Path:
     """Return the file of a suite given by name, or by a path that ends in .yaml or .yml.
 
     Raises:
-        SuiteError: the suite does not exist.
+        SuiteError: the suite does not exist, or `name` is a folder.
     """
     if name.endswith((".yaml", ".yml")):
         return Path(name)
     paths = known_suites(folder)
     if name in paths:
         return paths[name]
+    if Path(name).is_dir():
+        raise SuiteError(f"{name}: this is a folder; name a suite, or a file that ends in .yaml")
     own = [path.stem for path in yaml_files(shipped_suites())]
     meant = [name] if name in own else [] if near(name, list(paths)) else near(name, own)
     if meant:

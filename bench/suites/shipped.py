@@ -35,13 +35,16 @@ def copy_suites(to: Path) -> int:
     """Copy bench's own suites atomically into a new folder; return their number.
 
     Raises:
-        SuiteError: the folder is not empty.
+        SuiteError: the folder is not empty, or a part of its path is a file.
     """
     if to.is_symlink() or (to.exists() and not (to.is_dir() and not any(to.iterdir()))):
         raise SuiteError(
             f"{to}: this folder already exists and is not empty, so nothing was copied"
         )
-    to.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        to.parent.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise SuiteError(f"{to.parent}: this path is not a folder, so nothing was copied") from error
     partial = to.with_name(f".{to.name}.{os.getpid()}")
     try:
         shutil.copytree(shipped_suites(), partial, copy_function=_copy)

@@ -310,5 +310,5 @@ def test_run_computes_what_is_missing(workspace: Workspace) -> None:
 
 def test_a_file_in_the_place_of_results_is_one_line(small: Workspace) -> None:
     Path("file").write_text("")
-    with pytest.raises(bench.BenchError, match=r"^file: this results folder does not exist"):
+    with pytest.raises(bench.BenchError, match=r"^file: this path is not a folder$"):
         bench.load("small", results="file")

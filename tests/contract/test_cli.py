@@ -700,6 +700,7 @@ def test_cells_travel(done: Workspace) -> None:
         (("import", "empty"), "empty: this is a folder, not an archive; `bench merge` adds "
             "the cells of a results folder"),
         (("merge", "none"), "none: this results folder does not exist"),
+        (("merge", "bad.tar"), "bad.tar: this path is not a folder"),
         (
             ("export", "small", "--to", "x.parquet"),
             "--to x.parquet: the name must be a folder, for CSV tables, "

@@ -579,6 +579,12 @@ def test_a_suite_that_does_not_exist(workspace: Workspace, verb: str) -> None:
     )
 
 
+def test_a_folder_in_the_place_of_a_suite(workspace: Workspace) -> None:
+    answer = workspace.call("plan", "suites")
+    told = "suites: this is a folder; name a suite, or a file that ends in .yaml"
+    assert (answer.status, answer.err) == (2, f"bench: {told}\n")
+
+
 def test_a_folder_that_does_not_exist(workspace: Workspace) -> None:
     answer = workspace.call("--suites", "nowhere", "suites")
     assert answer.status == 2

@@ -198,7 +198,7 @@ def test_metrics_are_counted_apart_and_searches_are_none(workspace: Workspace) -
         ("digits", "knn_top1"), ("digits", "train_loss")
     ]  # fmt: skip
     told = " ".join(workspace.call("versus", "simclr", "moco-v2").out.split())
-    assert "Accuracies: simclr is higher in 1 rows, moco-v2 in 0, and 0 are undecided. " in told
+    assert "Accuracies: simclr is higher in 1 row, moco-v2 in 0, and 0 are undecided. " in told
     assert (
         "Other metrics, where a higher value is not always better: simclr is higher in 0 rows, "
         in told

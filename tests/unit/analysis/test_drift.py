@@ -232,6 +232,9 @@ def test_the_verb(workspace: Workspace) -> None:
         "0 only in the second\n"
     )
     assert workspace.call("compare", "results", "tables").out == told
+    finish(root / "other", cells[:1], lambda c: {METRIC: 2 + noise(c, 0)})
+    finish(root / "third", cells[1:2], lambda c: {METRIC: 2 + noise(c, 0)})
+    assert workspace.call("compare", "other", "third").status == 3  # no cell of both
     finish(root / "old", cells, lambda c: {METRIC: 3 + noise(c, 1)})
     far = workspace.call("compare", "small", "--with", "old")
     assert far.status == 1

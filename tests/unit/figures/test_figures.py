@@ -181,6 +181,14 @@ def test_a_line_that_a_panel_lacks_is_left_out() -> None:
     assert [line.get_label() for line in ax.lines] == ["eqco"]
 
 
+def test_up_to_ten_lines_of_a_figure_differ_in_their_markers() -> None:
+    words = [*LOSSES, *paper_presets()]
+    drawn = [words[i : i + 10] for i in range(len(words) - 9)]
+    drawn += [["ring", "ring-s-neigh"], ["dcl, K = 4", "dcl, K = 8"]]
+    for names in drawn:
+        assert len({look.marker for look in styles(names).values()}) == len(names)
+
+
 def test_words_that_have_no_style_get_different_ones() -> None:
     given = styles(["infonce", "crop", "jitter"])
     assert given["infonce"] == styles(["infonce"])["infonce"]
