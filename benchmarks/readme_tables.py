@@ -95,12 +95,18 @@ def reproduced() -> str:
 
 
 def value_verdicts(rows: Sequence[Compared]) -> dict[tuple[str, int], Verdict]:
-    """Return one verdict for each published value: the worst of its interpretations and scales."""
-    order = [v for v in Verdict if v.refutes] + [v for v in reversed(Verdict) if not v.refutes]
+    """Return one verdict for each published value: the worst of its interpretations and scales.
+
+    Of verdicts that refute, none is worse; the suite's first one counts.
+    """
+    order = [v for v in reversed(Verdict) if not v.refutes]
     found: dict[tuple[str, int], list[Verdict]] = defaultdict(list)
     for row in rows:
         found[row.artifact, row.published.row].append(row.verdict)
-    return {name: min(verdicts, key=order.index) for name, verdicts in found.items()}
+    return {
+        name: min(verdicts, key=lambda v: -1 if v.refutes else order.index(v))
+        for name, verdicts in found.items()
+    }
 
 
 def _claims() -> str:

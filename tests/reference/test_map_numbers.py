@@ -83,7 +83,7 @@ METRICS = ("knn_top1", "linear_top1", "warped_knn_top1")
             ("map-families", "cifar", {"method": name, "momentum": 0.99}, {"momentum": 0.0}, words)
             for name, words in [
                 ("moco", "changes MoCo by {+}, UniGrad"),
-                ("simclr-momentum", "and SimCLR by {}. With SGD"),
+                ("simclr-momentum", "and SimCLR by {}. Corrected"),
                 ("unigrad", "UniGrad by {+} and SimCLR"),
             ]
         ],
