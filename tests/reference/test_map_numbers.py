@@ -232,18 +232,35 @@ def test_the_accuracies_in_the_note_of_figure_9_are_those_of_the_cells() -> None
     assert words.format(*values) in first_note(suite)
 
 
-def test_the_gaps_of_classifiers_in_the_note_are_those_of_the_cells() -> None:
+@pytest.mark.parametrize("scale", ["cifar", "cifar100"])
+def test_the_gaps_of_classifiers_in_the_note_are_those_of_the_cells(scale: str) -> None:
     suite = "dcl-table-17"
     sizes = [{"batch_size": size} for size in (32, 128, 256)]
-    losses = [mean_of(suite, "train_loss", {"loss": "dcl"} | size) for size in sizes]
+    losses = [mean_of(suite, "train_loss", {"loss": "dcl"} | size, scale) for size in sizes]
     gaps = [
-        mean_of(suite, "test_top1", {"loss": "cross-entropy"} | size)
-        - mean_of(suite, "test_top1", {"loss": "dcl"} | size)
+        mean_of(suite, "test_top1", {"loss": "cross-entropy"} | size, scale)
+        - mean_of(suite, "test_top1", {"loss": "dcl"} | size, scale)
         for size in sizes
     ]
-    note = first_note(suite)
+    note, digits = first_note(suite, scale), 0 if scale == "cifar" else 1
+    ends = [f"{loss:.{digits}f}" for loss in losses]
     assert "DCL is {:.1f}, {:.1f} and {:.1f} points less accurate".format(*gaps) in note
-    assert "DCL's loss ends at {:.0f}, {:.0f} and {:.0f} nats".format(*losses) in note
+    assert "DCL's loss ends at {}, {} and {} nats".format(*ends) in note
+
+
+def test_the_gains_on_cifar100_in_the_notes_are_those_of_the_cells() -> None:
+    note = notes_of("dcl-table-1", "cifar100")
+    words = ("is +{} points at batch size 32", "+{} at 64", "+{} at 128", "+{} at 256", "{} at 512.")
+    for size, text in zip((32, 64, 128, 256, 512), words, strict=True):
+        one = {"batch_size": size, "loss": "dcl"}
+        gain = interval_of("dcl-table-1", "cifar100", one, {"loss": "infonce"}, "knn_top1")
+        assert text.format(gain.replace("-0.0", "0.0")) in note
+    vmf = {"loss": "dclw", "weight": "vmf"}
+    note = notes_of("dcl-table-2", "cifar100")
+    for loss, text in (("dcl", "DCL, by {} points"), ("infonce", "InfoNCE, by {} points")):
+        other = {"loss": loss, "weight": None}
+        loss_of = interval_of("dcl-table-2", "cifar100", vmf | other, vmf, "knn_top1")
+        assert text.format(loss_of) in note
 
 
 def test_the_accuracies_of_the_temperatures_in_the_note_are_those_of_the_cells() -> None:
@@ -356,9 +373,9 @@ def interval_of(
     return shown(gain_of(suite, scale, one, than, metric, seeds=seeds))
 
 
-def mean_of(suite: str, metric: str, settings: dict[str, Any]) -> float:
-    """Return the mean of a metric over the cells of CIFAR-10 with these settings."""
-    cells, measured = measured_in(suite, "cifar")
+def mean_of(suite: str, metric: str, settings: dict[str, Any], scale: str = "cifar") -> float:
+    """Return the mean of a metric over the cells with these settings."""
+    cells, measured = measured_in(suite, scale)
     return fmean(measured.metrics[cell.id][metric] for cell in cells if has(cell, settings))
 
 

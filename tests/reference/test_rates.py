@@ -240,6 +240,17 @@ def test_classifiers_on_cifar10_have_the_rates_of_their_search(
         assert cell.known["optimizer"] == optimizer
 
 
+def test_classifiers_on_cifar100_have_the_rates_of_their_search() -> None:
+    best = best_in(
+        "search-classifier", ["loss"], ["base_lr"], "cifar100", values=7, metrics=("test_top1",)
+    )
+    assert best == {("cross-entropy",): (0.14,), ("dcl",): (0.0175,)}
+    cells = cells_of("dcl-table-17", "cifar100")
+    assert len(cells) == 18
+    for cell in cells:
+        assert (cell.known["base_lr"],) == best[cell.known["loss"],], cell.settings
+
+
 def test_classifiers_on_cifar10_have_the_recipe_of_their_family() -> None:
     done = Results(REFERENCE).finished(cells_of("recipe-supervised", "cifar"))
     recipe = chosen(trials_of(done, "test_top1"))
