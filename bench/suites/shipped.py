@@ -44,7 +44,9 @@ def copy_suites(to: Path) -> int:
     try:
         to.parent.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
-        raise SuiteError(f"{to.parent}: this path is not a folder, so nothing was copied") from error
+        raise SuiteError(
+            f"{to.parent}: this path is not a folder, so nothing was copied"
+        ) from error
     partial = to.with_name(f".{to.name}.{os.getpid()}")
     try:
         shutil.copytree(shipped_suites(), partial, copy_function=_copy)

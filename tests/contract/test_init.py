@@ -64,8 +64,8 @@ def test_init_copies_and_never_overwrites(workspace: Workspace) -> None:
     )
     (workspace.root / "file").touch()
     for folder in ("file", "file/study"):
-        told = f"bench: {folder}: this path is not a folder, so nothing was copied\n"
-        assert workspace.call("init", folder).err == told
+        refused = f"bench: {folder}: this path is not a folder, so nothing was copied\n"
+        assert workspace.call("init", folder).err == refused
     assert list((workspace.root / "suites").iterdir()) == [workspace.root / "suites/small.yaml"]
     (workspace.root / "suites" / "small.yaml").unlink()
     told = workspace.call("init", "--json")
