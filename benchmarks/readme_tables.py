@@ -99,12 +99,12 @@ def value_verdicts(rows: Sequence[Compared]) -> dict[tuple[str, int], Verdict]:
 
     Of verdicts that refute, none is worse; the suite's first one counts.
     """
-    order = [v for v in reversed(Verdict) if not v.refutes]
+    order = list(reversed(Verdict))
     found: dict[tuple[str, int], list[Verdict]] = defaultdict(list)
     for row in rows:
         found[row.artifact, row.published.row].append(row.verdict)
     return {
-        name: min(verdicts, key=lambda v: -1 if v.refutes else order.index(v))
+        name: next((v for v in verdicts if v.refutes), min(verdicts, key=order.index))
         for name, verdicts in found.items()
     }
 

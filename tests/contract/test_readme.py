@@ -2,17 +2,20 @@
 
 import re
 import shlex
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from bench.analysis.claims import artifact_places, claim_places
+from bench.analysis.verdicts import Verdict
 from bench.papers.reader import PAPERS, load_paper
 from bench.results.reader import Results
 from bench.suites import shipped
 from bench.suites.expand import expand
 from bench.suites.load import load_suite
 from bench.suites.presets import paper_presets
-from benchmarks.readme_tables import PAGES, TABLES, marked, verdicts
+from benchmarks.readme_tables import PAGES, TABLES, marked, value_verdicts, verdicts
 from tests.fakes.paths import REFERENCE, ROOT, SUITES
 from tests.fakes.workspace import Workspace
 
@@ -144,3 +147,20 @@ def test_the_effects_on_images_that_it_names(workspace: Workspace, suite: str) -
         if row["effect"] is not None
     ]
     assert sum(effect in TEXT for effect in effects) == 2, effects
+
+
+@pytest.mark.parametrize(
+    ("found", "counted"),
+    [
+        ((Verdict.LARGER, Verdict.SMALLER), Verdict.LARGER),
+        ((Verdict.SAME, Verdict.SMALLER), Verdict.SMALLER),
+        ((Verdict.SAME, Verdict.CANNOT_TELL), Verdict.CANNOT_TELL),
+    ],
+)
+def test_a_published_value_counts_once(found: tuple[Verdict, ...], counted: Verdict) -> None:
+    published = SimpleNamespace(row=0)
+    rows: list[Any] = [
+        SimpleNamespace(artifact="table-3", published=published, verdict=verdict)
+        for verdict in found
+    ]
+    assert value_verdicts(rows) == {("table-3", 0): counted}
