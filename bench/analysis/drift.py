@@ -21,6 +21,7 @@ from bench.cells import CELLS
 from bench.cells.cell import Cell
 from bench.errors import StoreError
 from bench.record import Json
+from bench.results.export_tables import history_entry
 from bench.results.reader import Finished, Results
 
 ROUNDING = 1e-6  # numbers nearer than this, relatively, differ by the rounding of float32 alone
@@ -159,13 +160,16 @@ def _other_arrays(mine: Finished, theirs: Finished) -> list[str]:
 
 
 def _other_history(mine: Finished, theirs: Finished) -> bool:
-    """Whether histories differ; next to a table's, in the metrics that both have."""
+    """Whether histories differ; next to a table's, in the metrics and digits that both have."""
     here, there = mine.history, theirs.history
     if mine.of_table or theirs.of_table:
         if not here or not there:
             return False
         both = set(here[0]) & set(there[0])
-        here, there = ([{k: r[k] for k in both & set(r)} for r in lines] for lines in (here, there))
+        here, there = (
+            [{k: json.loads(history_entry(k, r[k])) for k in both & set(r)} for r in lines]
+            for lines in (here, there)
+        )
     return here != there
 
 

@@ -140,12 +140,12 @@ def _history(folder: CellFolder, read: Collection[str] | None) -> list[dict[str,
     if read is not None and not read:
         return []
     return [
-        {k: _of_history(k, v) for k, v in record.items() if read is None or k in {"step", *read}}
+        {k: history_entry(k, v) for k, v in record.items() if read is None or k in {"step", *read}}
         for record in folder.history(finished=True)
     ]
 
 
-def _of_history(name: str, value: float) -> str:
+def history_entry(name: str, value: float) -> str:
     """Return an entry of a history; a loss with the seven digits of single precision."""
     return f"{value:.7g}" if name in LOSSES and isfinite(value) else json.dumps(value)
 

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bench.analysis.drift import moved
 from bench.cells import CELLS
 from bench.cells.cell import Cell
 from bench.errors import StoreError
@@ -233,6 +234,17 @@ def test_one_line_of_pandas_reads_an_exported_table(tmp_path: Path) -> None:
     history = pd.read_csv(tmp_path / "pretrain.a.history.csv.gz")
     (line,) = history.to_dict("records")
     assert line == {"cell": cell.id, "step": 1, "knn_top1": 100 / 3, "train_loss": -33.33333}
+
+
+def test_a_cell_and_its_row_of_an_exported_table_do_not_differ(tmp_path: Path) -> None:
+    store, cell = Store(tmp_path / "results"), small_cell()
+    folder = store.folder(cell)
+    folder.path.mkdir(parents=True, exist_ok=True)
+    folder.append_history({"step": 1, "knn_top1": 100 / 3, "train_loss": -100 / 3})
+    folder.finish({"knn_top1": 12.5}, {}, {"wall_s": 2.0})
+    export_cells([cell], store, tmp_path / "tables", suite="a")
+    drift = moved(Results(store.root), Results(tmp_path / "tables"))
+    assert (drift.same, drift.cells) == (1, [])
 
 
 def test_the_reference_tables_come_out_with_the_same_numbers() -> None:
